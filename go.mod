@@ -4,6 +4,7 @@ go 1.26.4
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/andybalholm/brotli v1.3.0 // indirect
 	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a // indirect
 	github.com/cloudflare/circl v1.6.5 // indirect
