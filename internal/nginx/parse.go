@@ -18,6 +18,7 @@ type Directive struct {
 	Name     string
 	Args     []Arg
 	Pos      Pos
+	NameEnd  int // offset after the name, quotes included
 	End      int // offset after the final ";" or "}"
 	EndLine  int // line of that character
 	Parent   *Directive
@@ -52,7 +53,7 @@ func (d *Directive) Source() string {
 	if !d.HasBlock {
 		return d.File.Text[d.Pos.Offset:d.End]
 	}
-	end := d.Pos.Offset + len(d.Name)
+	end := d.NameEnd
 	if n := len(d.Args); n > 0 {
 		end = d.Args[n-1].End
 	}
@@ -134,7 +135,7 @@ func (p *parser) statements(parent *Directive) ([]*Directive, error) {
 		case blockStart:
 			return list, &SyntaxError{t.pos, `unexpected "{"`}
 		}
-		d := &Directive{Name: t.text, Pos: t.pos, Parent: parent, File: p.file}
+		d := &Directive{Name: t.text, Pos: t.pos, NameEnd: t.end, Parent: parent, File: p.file}
 		list = append(list, d)
 		if err := p.statement(d); err != nil {
 			return list, err
