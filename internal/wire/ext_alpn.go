@@ -4,7 +4,7 @@ import "shakedown"
 
 // AppendALPN appends application_layer_protocol_negotiation (RFC 7301, section
 // 3.1). A server's names one protocol.
-func AppendALPN(b []byte, protocols ...string) []byte {
+func AppendALPN(b []byte, protocols []string) []byte {
 	at := len(b)
 	b = reserve(b, 2)
 	for _, p := range protocols {
