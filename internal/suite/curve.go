@@ -4,6 +4,7 @@ import (
 	"crypto/ecdh"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cloudflare/circl/dh/x25519"
 	"github.com/cloudflare/circl/dh/x448"
@@ -53,7 +54,7 @@ func nistCurve(g shakedown.Group) ecdh.Curve {
 func (k *curveKey) generate(dst []byte, g shakedown.Group, minimal bool, rand io.Reader) ([]byte, error) {
 	k.group, k.minimal = g, minimal
 	if minimal {
-		return append(dst, generators[g]...), nil
+		return append(dst, generators()[g]...), nil
 	}
 	switch g {
 	case shakedown.X25519:
@@ -146,7 +147,7 @@ func (k *curveKey) secretX448(dst, peer []byte) ([]byte, error) {
 
 // generators has the base points: what the private key 1 would have as its public
 // value. u is 9 and 5 on the Montgomery curves (RFC 7748, section 4).
-var generators = func() map[shakedown.Group][]byte {
+var generators = sync.OnceValue(func() map[shakedown.Group][]byte {
 	m := map[shakedown.Group][]byte{
 		shakedown.X25519: append([]byte{9}, make([]byte, x25519.Size-1)...),
 		shakedown.X448:   append([]byte{5}, make([]byte, x448.Size-1)...),
@@ -161,7 +162,7 @@ var generators = func() map[shakedown.Group][]byte {
 		m[g] = key.PublicKey().Bytes()
 	}
 	return m
-}()
+})
 
 // noRandom says that the random source failed.
 func noRandom(err error) error { return fmt.Errorf("reading random bytes: %w", err) }

@@ -45,13 +45,16 @@ func (s *Share) GenerateDH(p, g []byte, w shakedown.Work, rand io.Reader) error 
 	s.group, s.parts = groupOfPrime(prime), parts{}
 	var err error
 	s.public, err = s.dh.generate(s.public[:0], prime, generator, w == shakedown.WorkMinimal, rand)
-	s.dh.stripZeros = true
-	return err
+	if err != nil {
+		return err
+	}
+	s.parts.finite, s.dh.stripZeros = true, true
+	return nil
 }
 
 // Bits returns the size of the prime of a finite-field share, 0 for other shares.
 func (s *Share) Bits() int {
-	if s.dh.p == nil || s.parts.curve != 0 {
+	if !s.parts.finite {
 		return 0
 	}
 	return s.dh.p.BitLen()

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,7 +29,7 @@ type parts struct {
 	curve    shakedown.Group // 0 for none
 	kem      kem             // 0 for none
 	kemFirst bool
-	dh       shakedown.Group // finite field: the group itself, 0 for none
+	finite   bool // a finite field and nothing else
 }
 
 // groupParts has the groups that are implemented. X25519MLKEM768 puts ML-KEM first
@@ -42,11 +43,11 @@ var groupParts = map[shakedown.Group]parts{
 	shakedown.X25519MLKEM768:     {curve: shakedown.X25519, kem: mlkem768, kemFirst: true},
 	shakedown.SecP256r1MLKEM768:  {curve: shakedown.Secp256r1, kem: mlkem768},
 	shakedown.SecP384r1MLKEM1024: {curve: shakedown.Secp384r1, kem: mlkem1024},
-	shakedown.FFDHE2048:          {dh: shakedown.FFDHE2048},
-	shakedown.FFDHE3072:          {dh: shakedown.FFDHE3072},
-	shakedown.FFDHE4096:          {dh: shakedown.FFDHE4096},
-	shakedown.FFDHE6144:          {dh: shakedown.FFDHE6144},
-	shakedown.FFDHE8192:          {dh: shakedown.FFDHE8192},
+	shakedown.FFDHE2048:          {finite: true},
+	shakedown.FFDHE3072:          {finite: true},
+	shakedown.FFDHE4096:          {finite: true},
+	shakedown.FFDHE6144:          {finite: true},
+	shakedown.FFDHE8192:          {finite: true},
 }
 
 // Groups returns the groups implemented for a version, most wanted first. For TLS 1.2
@@ -74,11 +75,17 @@ func (s *Share) Generate(g shakedown.Group, w shakedown.Work, rand io.Reader) er
 	if !ok {
 		return fmt.Errorf("group %v: %w", g, ErrNotSupported)
 	}
-	s.group, s.parts, s.public = g, p, s.public[:0]
-	minimal := w == shakedown.WorkMinimal
-	var err error
-	if p.dh != 0 {
-		s.public, err = s.dh.generateNamed(s.public, p.dh, minimal, rand)
+	s.group, s.parts, s.public = g, parts{}, s.public[:0]
+	if err := s.generate(p, w == shakedown.WorkMinimal, rand); err != nil {
+		return err
+	}
+	s.parts = p
+	return nil
+}
+
+func (s *Share) generate(p parts, minimal bool, rand io.Reader) (err error) {
+	if p.finite {
+		s.public, err = s.dh.generateNamed(s.public, s.group, minimal, rand)
 		return err
 	}
 	if p.kem != 0 && p.kemFirst {
@@ -105,7 +112,10 @@ func (s *Share) Public() []byte { return s.public }
 // Secret appends the secret shared with the peer to dst. A peer's value that the
 // group does not allow is the peer's fault (illegal_parameter).
 func (s *Share) Secret(dst, peer []byte) ([]byte, error) {
-	if s.parts.dh != 0 || s.parts == (parts{}) {
+	switch {
+	case s.parts == parts{}:
+		return dst, errors.New("key share used before it was generated")
+	case s.parts.finite:
 		return s.dh.secret(dst, peer)
 	}
 	curveSize, kemSize := curveSizes[s.parts.curve].public, s.parts.kem.ciphertextSize()
