@@ -1,0 +1,141 @@
+package load
+
+import (
+	"time"
+
+	"shakedown"
+	"shakedown/internal/host"
+	"shakedown/internal/stats"
+)
+
+// Summary is what came of a Plan: of all handshakes that ended in the measured
+// time, those begun in it and ended in the drain after it among them.
+type Summary struct {
+	Plan    Plan      `json:"plan"`
+	Started time.Time `json:"started"` // of the measured time
+	// Duration measured, the drain of the last handshakes not included.
+	Duration time.Duration `json:"duration_ns"`
+	// Interrupted: the run was ended before its time.
+	Interrupted bool `json:"interrupted"`
+
+	Handshakes int64 `json:"handshakes"` // complete
+	Failures   int64 `json:"failures"`
+	// Missed arrivals of an open loop: planned in the measured time but never
+	// begun, for want of a free connection.
+	Missed int64 `json:"missed"`
+	// Abandoned handshakes were under way when an interrupted run ended.
+	Abandoned int64 `json:"abandoned"`
+	// PerSecond is the median rate of the whole seconds measured.
+	PerSecond stats.Estimate `json:"handshakes_per_s"`
+
+	// Connect is the time from the planned instant until TCP is connected,
+	// Handshake from there until the handshake is complete as asked, Total both.
+	Connect   stats.Percentiles `json:"connect"`
+	Handshake stats.Percentiles `json:"handshake"`
+	Total     stats.Percentiles `json:"total"`
+
+	Observed []Observed     `json:"observed"`
+	Failed   []FailureCount `json:"failed"`
+	Series   []stats.Second `json:"series"`
+
+	Client  ClientUse  `json:"client"`
+	Server  *ServerUse `json:"server"` // nil when it is not seen
+	Why     string     `json:"server_not_seen,omitempty"`
+	Priming Priming    `json:"priming"`
+	Limit   Limit      `json:"limited_by"`
+
+	// Recorders behind Connect, Handshake and Total, for other formats.
+	Recorders [3]*stats.Recorder `json:"-"`
+}
+
+// Observed is how many handshakes came out in one way.
+type Observed struct {
+	Asked       shakedown.Mode            `json:"asked"` // the mode
+	Mode        shakedown.Mode            `json:"mode"`
+	Version     shakedown.Version         `json:"version"`
+	CipherSuite shakedown.CipherSuite     `json:"cipher_suite"`
+	Group       shakedown.Group           `json:"group"`
+	Signature   shakedown.SignatureScheme `json:"signature_scheme"`
+	Certificate string                    `json:"certificate"` // key of the leaf; "" when resumed
+	DHBits      int                       `json:"dh_bits,omitempty"`
+	Retried     bool                      `json:"hello_retry_request"`
+	Staple      bool                      `json:"staple"`
+	EarlyData   shakedown.EarlyData       `json:"early_data"`
+	N           int64                     `json:"n"`
+	// Mismatch says what is other than asked; empty: nothing.
+	Mismatch []string `json:"mismatch,omitempty"`
+}
+
+// FailureCount is how many handshakes failed in one way.
+type FailureCount struct {
+	Class shakedown.Class  `json:"class"`
+	Phase shakedown.Phase  `json:"phase"`
+	Alert *shakedown.Alert `json:"alert,omitempty"`
+	N     int64            `json:"n"`
+	// Text and Hint of the first of them.
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+}
+
+// ClientUse is what the load itself took.
+type ClientUse struct {
+	Threads int           `json:"threads"`
+	CPU     time.Duration `json:"cpu_ns"` // of the load's threads, user and system
+	User    time.Duration `json:"user_ns"`
+	// PerHandshake is CPU over Handshakes plus Failures.
+	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
+	// Busy is CPU over the time of all threads, 0 to 1.
+	Busy float64 `json:"busy"`
+	// Lag is how long events waited in the loops before they were handled, from
+	// the return of epoll_wait; RunQueue how long the threads waited for a core.
+	Lag      stats.Percentiles `json:"loop_lag"`
+	RunQueue time.Duration     `json:"run_queue_wait_ns"`
+	// PeakInFlight handshakes were under way at once.
+	PeakInFlight int `json:"peak_in_flight"`
+}
+
+// ServerUse is what the server's processes took.
+type ServerUse struct {
+	PIDs []int         `json:"pids"`
+	CPU  time.Duration `json:"cpu_ns"`
+	// PerHandshake is CPU over Handshakes plus Failures.
+	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
+	// Series of CPU per handshake, one for each second, and their estimate.
+	PerSecond stats.Estimate `json:"cpu_per_handshake_by_second_ns"`
+	Busy      float64        `json:"busy"` // cores' worth of CPU
+	Memory    host.Memory    `json:"memory"`
+}
+
+// Priming is what it cost to get the sessions that were offered.
+type Priming struct {
+	Handshakes int64         `json:"handshakes"`
+	Failures   int64         `json:"failures"`
+	Duration   time.Duration `json:"duration_ns"`
+}
+
+// Limit is what kept the rate from being higher, with the evidence.
+type Limit struct {
+	By       string   `json:"by"` // server, client, ports, backlog, link, rate asked, count, unknown
+	Evidence []string `json:"evidence"`
+}
+
+// Mismatches returns how many handshakes were not what was asked.
+func (s *Summary) Mismatches() (n int64) {
+	for _, o := range s.Observed {
+		if len(o.Mismatch) > 0 {
+			n += o.N
+		}
+	}
+	return n
+}
+
+// Progress is what a run tells while it goes on.
+type Progress struct {
+	At         time.Duration // since the load began, warm-up included
+	Measuring  bool          // the warm-up is over
+	Handshakes int64         // in the measured time so far
+	Failures   int64
+	InFlight   int
+	PerSecond  float64 // over the last interval
+	P50, P99   time.Duration
+}
