@@ -146,24 +146,30 @@ func (c *Chain) Key() string {
 type Certificate struct {
 	Subject   string    `json:"subject"`
 	Issuer    string    `json:"issuer"`
-	Names     []string  `json:"names,omitempty"`
-	Key       string    `json:"key"`       // such as "RSA-2048"
-	Signature string    `json:"signature"` // such as "SHA256-RSA"
-	Bytes     int       `json:"bytes"`     // of DER
-	NotBefore time.Time `json:"not_before"`
-	NotAfter  time.Time `json:"not_after"`
-	// Problem is why it could not be parsed; the other fields are then empty.
+	Names     []string  `json:"names,omitempty"` // DNS names and IP addresses
+	Key       string    `json:"key"`             // such as "RSA-2048"; empty if its kind is unknown
+	Signature string    `json:"signature"`       // such as "SHA256-RSA"
+	Bytes     int       `json:"bytes"`           // of DER
+	NotBefore time.Time `json:"not_before,omitzero"`
+	NotAfter  time.Time `json:"not_after,omitzero"`
+	// Problem is why it was not accepted as a certificate; of the other fields
+	// those are filled in that could be read all the same.
 	Problem string `json:"problem,omitempty"`
 }
 
 // Staple is a stapled OCSP response (RFC 6066 section 8, RFC 6960).
 type Staple struct {
-	Bytes      int       `json:"bytes"`
-	Status     string    `json:"status"` // good, revoked, unknown, or why it could not be read
-	ThisUpdate time.Time `json:"this_update"`
-	NextUpdate time.Time `json:"next_update"`
-	// Verification of its signature and of its being about the leaf.
+	Bytes int `json:"bytes"`
+	// Status is good, revoked or unknown; the responder's error, such as
+	// "tryLater", if it is about no certificate; or "unreadable".
+	Status     string    `json:"status"`
+	ThisUpdate time.Time `json:"this_update,omitzero"`
+	NextUpdate time.Time `json:"next_update,omitzero"` // zero: it does not expire
+	// Verification of its signature, of its being about the leaf, and of its
+	// being current; of what it says, good or not, Status tells.
 	Verification Verification `json:"verification"`
+	// Problem is why a client does not rely on it; empty if it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Mismatch returns what the server did otherwise than asked, one sentence for
