@@ -94,10 +94,13 @@ func (i *Info) aead(key []byte) cipher.AEAD {
 	switch i.Cipher {
 	case CipherAESGCM:
 		a, err = cipher.NewGCM(aesBlock(key))
-	case CipherAESCCM:
-		a, err = gmcipher.NewCCM(aesBlock(key))
-	case CipherAESCCM8:
-		a, err = gmcipher.NewCCMWithTagSize(aesBlock(key), 8)
+	case CipherAESCCM, CipherAESCCM8:
+		tag := 16
+		if i.Cipher == CipherAESCCM8 {
+			tag = 8
+		}
+		a, err = gmcipher.NewCCMWithTagSize(aesBlock(key), tag)
+		a = &ccmAEAD{AEAD: a}
 	case CipherChaCha20Poly1305:
 		a, err = chacha20poly1305.New(key)
 	}
@@ -113,4 +116,17 @@ func aesBlock(key []byte) cipher.Block {
 		panic("suite: " + err.Error())
 	}
 	return b
+}
+
+// ccmAEAD is gmsm's CCM, made to seal in place: it encrypts the plaintext before it
+// authenticates it, so that when both lie in one place it authenticates the ciphertext.
+type ccmAEAD struct {
+	cipher.AEAD
+	plaintext []byte
+}
+
+// Seal implements [cipher.AEAD].
+func (c *ccmAEAD) Seal(dst, nonce, plaintext, additional []byte) []byte {
+	c.plaintext = append(c.plaintext[:0], plaintext...)
+	return c.AEAD.Seal(dst, nonce, c.plaintext, additional)
 }

@@ -72,13 +72,14 @@ func (p *aead12) Seal(dst []byte, typ uint8, plaintext []byte) []byte {
 		if err != nil {
 			return dst // see aead13.Seal
 		}
+		header := len(dst)
 		dst = appendHeader(dst, typ, p.explicit+len(piece)+p.aead.Overhead())
 		if p.explicit > 0 {
 			// The sequence number never repeats, and costs no random bytes.
 			dst = binary.BigEndian.AppendUint64(dst, n)
 		}
 		p.setNonce(n, dst[len(dst)-p.explicit:])
-		p.setAdditional(n, typ, len(piece))
+		p.setAdditional(n, dst[header:], len(piece))
 		body := len(dst)
 		dst = append(dst, piece...)
 		return p.aead.Seal(dst[:body], p.nonce[:], dst[body:], p.additional[:])
@@ -100,7 +101,7 @@ func (p *aead12) Open(record []byte) (typ uint8, plaintext []byte, err error) {
 		return 0, nil, ErrBadRecordMAC
 	}
 	p.setNonce(n, body[:p.explicit])
-	p.setAdditional(n, record[0], length)
+	p.setAdditional(n, record, length)
 	body = body[p.explicit:]
 	plaintext, err = p.aead.Open(body[:0], p.nonce[:], body, p.additional[:])
 	if err != nil {
@@ -123,8 +124,9 @@ func (p *aead12) setNonce(n uint64, explicit []byte) {
 }
 
 // setAdditional sets what the AEAD authenticates besides the plaintext, whose length
-// is in bytes.
-func (p *aead12) setAdditional(n uint64, typ uint8, length int) {
+// is in bytes: the number, and type and version as the record has them.
+func (p *aead12) setAdditional(n uint64, record []byte, length int) {
 	binary.BigEndian.PutUint64(p.additional[:], n)
-	appendHeader(p.additional[:8], typ, length)
+	copy(p.additional[8:11], record)
+	binary.BigEndian.PutUint16(p.additional[11:], uint16(length))
 }

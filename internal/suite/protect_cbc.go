@@ -71,7 +71,7 @@ func (c *cbc12) Seal(dst []byte, typ uint8, plaintext []byte) []byte {
 		body := len(dst)
 		dst = append(dst, piece...)
 		if !c.encryptThenMAC {
-			dst = append(dst, c.tag(n, typ, piece)...)
+			dst = append(dst, c.tag(n, dst[start:], piece)...)
 		}
 		pad := aes.BlockSize - (len(dst)-body)%aes.BlockSize // with the length byte
 		for range pad {
@@ -80,7 +80,7 @@ func (c *cbc12) Seal(dst []byte, typ uint8, plaintext []byte) []byte {
 		c.encrypt.SetIV(c.iv[:])
 		c.encrypt.CryptBlocks(dst[body:], dst[body:])
 		if c.encryptThenMAC {
-			dst = append(dst, c.tag(n, typ, dst[start+headerSize:])...)
+			dst = append(dst, c.tag(n, dst[start:], dst[start+headerSize:])...)
 		}
 		binary.BigEndian.PutUint16(dst[start+3:], uint16(len(dst)-start-headerSize))
 		return dst
@@ -100,7 +100,7 @@ func (c *cbc12) Open(record []byte) (typ uint8, plaintext []byte, err error) {
 	body := record[headerSize:]
 	if c.encryptThenMAC {
 		end := len(body) - c.mac.Size()
-		if end < 0 || !hmac.Equal(body[end:], c.tag(n, typ, body[:end])) {
+		if end < 0 || !hmac.Equal(body[end:], c.tag(n, record, body[:end])) {
 			return 0, nil, ErrBadRecordMAC
 		}
 		body = body[:end]
@@ -128,7 +128,7 @@ func (c *cbc12) Open(record []byte) (typ uint8, plaintext []byte, err error) {
 		plaintext = body[:end]
 		tag := body[end : end+c.mac.Size()]
 		// One error for both, so that they cannot be told apart (RFC 5246, 6.2.3.2).
-		if subtle.ConstantTimeCompare(tag, c.tag(n, typ, plaintext))&good != 1 {
+		if subtle.ConstantTimeCompare(tag, c.tag(n, record, plaintext))&good != 1 {
 			return 0, nil, ErrBadRecordMAC
 		}
 	}
@@ -152,10 +152,12 @@ func padding(body []byte) (length, good int) {
 	return subtle.ConstantTimeSelect(good, last+1, 1), good
 }
 
-// tag returns the MAC of a record's content; it is valid until the next call.
-func (c *cbc12) tag(n uint64, typ uint8, content []byte) []byte {
+// tag returns the MAC of a record's content, with type and version as the record has
+// them; it is valid until the next call.
+func (c *cbc12) tag(n uint64, record, content []byte) []byte {
 	binary.BigEndian.PutUint64(c.header[:], n)
-	appendHeader(c.header[:8], typ, len(content))
+	copy(c.header[8:11], record)
+	binary.BigEndian.PutUint16(c.header[11:], uint16(len(content)))
 	c.mac.Reset()
 	c.mac.Write(c.header[:])
 	c.mac.Write(content)
