@@ -7,7 +7,8 @@
 //
 //   - it never copies: slices alias the input, which must outlive them;
 //   - it checks every length and rejects bytes left over;
-//   - it fails with an [*Error] that bears the alert to answer with;
+//   - it fails with an [*Error] that bears the alert to answer with, and leaves
+//     values that mean nothing;
 //   - parsing into a value again reuses its slices and allocates nothing;
 //   - it works in time and memory linear in the input, whose size the caller limits.
 //

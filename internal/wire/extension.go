@@ -81,11 +81,3 @@ func ParseEmpty(t shakedown.Extension, data []byte) error {
 	r := reader{rest: data}
 	return r.endExtension(t)
 }
-
-// endExtension is end for the body of an extension.
-func (r *reader) endExtension(t shakedown.Extension) error {
-	if r.more() || r.reason != "" {
-		return r.end(t.String() + " extension")
-	}
-	return nil
-}

@@ -26,44 +26,31 @@ const (
 	TypeMessageHash           HandshakeType = 254 // never sent
 )
 
+var handshakeNames = map[HandshakeType]string{
+	TypeHelloRequest:          "HelloRequest",
+	TypeClientHello:           "ClientHello",
+	TypeServerHello:           "ServerHello",
+	TypeNewSessionTicket:      "NewSessionTicket",
+	TypeEndOfEarlyData:        "EndOfEarlyData",
+	TypeEncryptedExtensions:   "EncryptedExtensions",
+	TypeCertificate:           "Certificate",
+	TypeServerKeyExchange:     "ServerKeyExchange",
+	TypeCertificateRequest:    "CertificateRequest",
+	TypeServerHelloDone:       "ServerHelloDone",
+	TypeCertificateVerify:     "CertificateVerify",
+	TypeClientKeyExchange:     "ClientKeyExchange",
+	TypeFinished:              "Finished",
+	TypeCertificateStatus:     "CertificateStatus",
+	TypeKeyUpdate:             "KeyUpdate",
+	TypeCompressedCertificate: "CompressedCertificate",
+	TypeMessageHash:           "MessageHash",
+}
+
 // String returns the name of the message's structure in the RFC, such as
-// "ServerHello".
+// "ServerHello", or the number, such as "0x43".
 func (t HandshakeType) String() string {
-	switch t {
-	case TypeHelloRequest:
-		return "HelloRequest"
-	case TypeClientHello:
-		return "ClientHello"
-	case TypeServerHello:
-		return "ServerHello"
-	case TypeNewSessionTicket:
-		return "NewSessionTicket"
-	case TypeEndOfEarlyData:
-		return "EndOfEarlyData"
-	case TypeEncryptedExtensions:
-		return "EncryptedExtensions"
-	case TypeCertificate:
-		return "Certificate"
-	case TypeServerKeyExchange:
-		return "ServerKeyExchange"
-	case TypeCertificateRequest:
-		return "CertificateRequest"
-	case TypeServerHelloDone:
-		return "ServerHelloDone"
-	case TypeCertificateVerify:
-		return "CertificateVerify"
-	case TypeClientKeyExchange:
-		return "ClientKeyExchange"
-	case TypeFinished:
-		return "Finished"
-	case TypeCertificateStatus:
-		return "CertificateStatus"
-	case TypeKeyUpdate:
-		return "KeyUpdate"
-	case TypeCompressedCertificate:
-		return "CompressedCertificate"
-	case TypeMessageHash:
-		return "MessageHash"
+	if s, ok := handshakeNames[t]; ok {
+		return s
 	}
 	return fmt.Sprintf("0x%02X", uint8(t))
 }

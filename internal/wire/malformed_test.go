@@ -54,11 +54,11 @@ func TestMalformed(t *testing.T) {
 			"NewSessionTicket: ticket has 0 bytes, fewer than 1", malformed},
 		{"request_update 2", (&KeyUpdate{}).Parse, "02", "KeyUpdate: its request_update is neither 0 nor 1", illegal},
 		{"change_cipher_spec 2", ParseChangeCipherSpec, "02", "ChangeCipherSpec: it is not the byte 1", shakedown.AlertUnexpectedMessage},
-		{"two change_cipher_spec", ParseChangeCipherSpec, "0101", "ChangeCipherSpec: 1 bytes too many", malformed},
-		{"long alert", (&AlertMessage{}).Parse, "020000", "Alert: 1 bytes too many", malformed},
+		{"two change_cipher_spec", ParseChangeCipherSpec, "0101", "ChangeCipherSpec: 1 byte too many", malformed},
+		{"long alert", (&AlertMessage{}).Parse, "020000", "Alert: 1 byte too many", malformed},
 
 		{"server_name of a server", func(b []byte) error { return ParseEmpty(shakedown.ExtServerName, b) }, "00",
-			"server_name extension: 1 bytes too many", malformed},
+			"server_name extension: 1 byte too many", malformed},
 		{"two host names", errorOf(ParseServerName), "0008 00 0001 61 00 0001 62",
 			"server_name extension: has two host names", illegal},
 		{"no host name", errorOf(ParseServerName), "0004 01 0001 61", "server_name extension: has no host name", malformed},
@@ -69,7 +69,7 @@ func TestMalformed(t *testing.T) {
 		{"too few binders", errorOf(parseOffer), "000e 0001 aa 00000001 0001 bb 00000001 0021 20" + random,
 			"pre_shared_key extension: has more identities than binders, or fewer", illegal},
 		{"short binder", errorOf(parseOffer), "0007 0001 aa 00000001 0002 01 00",
-			"pre_shared_key extension: binder has 1 bytes, fewer than 32", malformed},
+			"pre_shared_key extension: binder has 1 byte, fewer than 32", malformed},
 		{"two protocols chosen", errorOf(ParseSelectedALPN), "0006 02 6832 02 6833",
 			"application_layer_protocol_negotiation extension: has more than one protocol", illegal},
 		{"empty protocol", errorOf(into(ParseALPN)), "0004 00 02 6832",
@@ -98,6 +98,51 @@ func TestMalformed(t *testing.T) {
 				t.Errorf("got %q, %v\nwant %q, %v", got, e.Alert, test.want, test.alert)
 			}
 		})
+	}
+}
+
+// TestEmptyVectors holds the vectors that may not be empty to that.
+func TestEmptyVectors(t *testing.T) {
+	for _, test := range []struct {
+		field string
+		parse func([]byte) error
+		body  string
+	}{
+		{"certificate_types", (&CertificateRequestTLS12{}).Parse, "00 0002 0403 0000"},
+		{"supported_signature_algorithms", (&CertificateRequestTLS12{}).Parse, "01 01 0000 0000"},
+		{"distinguished_name", (&CertificateRequestTLS12{}).ParseLegacy, "01 01 0002 0000"},
+		{"response", (&CertificateStatus{}).Parse, "01 000000"},
+		{"dh_p", (&ServerKeyExchangeDHE{}).ParseAnonymous, "0000 0001 02 0001 03"},
+		{"dh_g", (&ServerKeyExchangeDHE{}).ParseAnonymous, "0001 01 0000 0001 03"},
+		{"dh_Ys", (&ServerKeyExchangeDHE{}).ParseAnonymous, "0001 01 0001 02 0000"},
+		{"ecdh_Yc", (&ClientKeyExchangeECDHE{}).Parse, "00"},
+		{"dh_Yc", (&ClientKeyExchangeDHE{}).Parse, "0000"},
+		{"encrypted_pre_master_secret", (&ClientKeyExchangeRSA{}).Parse, "0000"},
+		{"server_name_list", errorOf(ParseServerName), "0000"},
+		{"name", errorOf(ParseServerName), "0003 00 0000"},
+		{"named_group_list", errorOf(into(ParseSupportedGroups)), "0000"},
+		{"supported_signature_algorithms", errorOf(into(ParseSignatureAlgorithms)), "0000"},
+		{"versions", errorOf(into(ParseClientVersions)), "00"},
+		{"cookie", errorOf(ParseCookie), "0000"},
+		{"ke_modes", errorOf(ParsePSKKeyExchangeModes), "00"},
+		{"identities", errorOf(parseOffer), "0000 0000"},
+		{"identity", errorOf(parseOffer), "0006 0000 00000000 0000"},
+		{"binders", errorOf(parseOffer), "0007 0001 aa 00000000 0000"},
+		{"protocol_name_list", errorOf(into(ParseALPN)), "0000"},
+		{"protocol_name_list", errorOf(ParseSelectedALPN), "0000"},
+		{"protocol_name", errorOf(ParseSelectedALPN), "0003 00 00 00"},
+		{"sct_list", errorOf(into(ParseSignedCertificateTimestamps)), "0000"},
+		{"algorithms", errorOf(into(ParseCompressCertificate)), "00"},
+		{"ec_point_format_list", errorOf(ParseECPointFormats), "00"},
+	} {
+		body, err := hex.DecodeString(strings.ReplaceAll(test.body, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := test.parse(body).(*Error)
+		if !ok || e.Alert != shakedown.AlertDecodeError || !strings.HasPrefix(e.Reason, test.field+" has 0 bytes, fewer than ") {
+			t.Errorf("%s: %x: %v", test.field, body, e)
+		}
 	}
 }
 

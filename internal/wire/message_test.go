@@ -270,7 +270,7 @@ func TestParseAliases(t *testing.T) {
 	if err := sh.Parse(hello); err != nil {
 		t.Fatal(err)
 	}
-	if _ = append(sh.SessionID, "overwritten"...); !bytes.Equal(hello, before) {
+	if _ = append(sh.SessionID, 0xFF); !bytes.Equal(hello, before) {
 		t.Error("appending to the session identifier wrote into the message")
 	}
 }

@@ -87,7 +87,7 @@ func (r *reader) vector(width, least int, field string) []byte {
 		n = r.uint24(field)
 	}
 	if n < least && r.reason == "" {
-		r.malformed(field + " has " + strconv.Itoa(n) + " bytes, fewer than " + strconv.Itoa(least))
+		r.malformed(field + " has " + count(n) + ", fewer than " + strconv.Itoa(least))
 	}
 	return r.bytes(n, field)
 }
@@ -102,19 +102,40 @@ func (r *reader) open(width, least int, field string) (after []byte) {
 }
 
 func (r *reader) close(after []byte) {
-	if r.end("") == nil {
+	if r.done() {
 		r.rest = after
 	}
+}
+
+// done reports whether all was in order and nothing is left. Something left is a
+// failure.
+func (r *reader) done() bool {
+	if r.more() {
+		r.malformed(count(len(r.rest)) + " too many")
+	}
+	return r.reason == ""
 }
 
 // end returns nil when the message was read to its last byte and was in order,
 // else an [*Error] that names it.
 func (r *reader) end(message string) error {
-	if n := len(r.rest); n > 0 {
-		r.malformed(strconv.Itoa(n) + " bytes too many")
-	}
-	if r.reason == "" {
+	if r.done() {
 		return nil
 	}
 	return &Error{Message: message, Reason: r.reason, Alert: r.alert}
+}
+
+// endExtension is end for the body of an extension.
+func (r *reader) endExtension(t shakedown.Extension) error {
+	if r.done() {
+		return nil
+	}
+	return r.end(t.String() + " extension")
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return strconv.Itoa(n) + " bytes"
 }

@@ -19,20 +19,16 @@ const (
 	Heartbeat        ContentType = 24
 )
 
+var contentNames = map[ContentType]string{
+	ChangeCipherSpec: "change_cipher_spec", AlertRecord: "alert", Handshake: "handshake",
+	ApplicationData: "application_data", Heartbeat: "heartbeat",
+}
+
 // String returns the type's name in the RFC's spelling, such as
-// "application_data".
+// "application_data", or the number, such as "0x80".
 func (t ContentType) String() string {
-	switch t {
-	case ChangeCipherSpec:
-		return "change_cipher_spec"
-	case AlertRecord:
-		return "alert"
-	case Handshake:
-		return "handshake"
-	case ApplicationData:
-		return "application_data"
-	case Heartbeat:
-		return "heartbeat"
+	if s, ok := contentNames[t]; ok {
+		return s
 	}
 	return fmt.Sprintf("0x%02X", uint8(t))
 }
