@@ -179,9 +179,9 @@ func (p *Parsed) named(issuer, i int) bool {
 	return len(name) > 0 && bytes.Equal(name, p.fields[issuer].rawSubject)
 }
 
-// selfIssued reports whether certificate i names itself as its issuer: a root,
-// or a leaf made without an authority.
-func (p *Parsed) selfIssued(i int) bool { return p.named(i, i) }
+// selfSigned reports whether certificate i is its own issuer: a root, or a leaf
+// made without an authority.
+func (p *Parsed) selfSigned(i int) bool { return p.issued(i, i) }
 
 // checkSignature verifies child's signature with parent's key. Unlike
 // CheckSignatureFrom it does not ask whether parent may sign certificates.

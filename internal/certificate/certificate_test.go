@@ -135,7 +135,7 @@ func TestRefused(t *testing.T) {
 		{"SM2 key", func(c *tbsCertificate) {
 			c.PublicKey, c.Algorithm = sm2, algorithm(t, 1, 2, 156, 10197, 1, 501)
 		}, ReasonNotSupported, false},
-		{"empty serverAuth", func(c *tbsCertificate) {
+		{"malformed basic constraints", func(c *tbsCertificate) {
 			c.Extensions = append(c.Extensions, pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{5, 5}})
 		}, ReasonMalformed, true},
 	} {

@@ -44,10 +44,10 @@ func (p *Parsed) Facts() (Facts, error) {
 	}
 	f := Facts{
 		OCSP: leaf.OCSPServer, Issuers: leaf.IssuingCertificateURL, CRL: leaf.CRLDistributionPoints,
-		SelfSigned: p.selfIssued(0),
+		SelfSigned: p.selfSigned(0),
 	}
 	for i := 1; i < len(p.DER); i++ {
-		f.RootSent = f.RootSent || p.selfIssued(i)
+		f.RootSent = f.RootSent || p.selfSigned(i)
 	}
 	for _, usage := range leaf.ExtKeyUsage {
 		f.ExtKeyUsages = append(f.ExtKeyUsages, usage.String())

@@ -197,12 +197,12 @@ func parseResponse(der []byte) (basic basicResponse, status string, err error) {
 // leafIssuer returns the index of the certificate sent that issued the leaf, or
 // -1. A self-signed leaf is its own issuer.
 func (p *Parsed) leafIssuer() int {
-	for i := len(p.fields) - 1; i > 0; i-- {
+	for i := 1; i < len(p.fields); i++ {
 		if p.issued(i, 0) {
 			return i
 		}
 	}
-	if p.issued(0, 0) {
+	if p.selfSigned(0) {
 		return 0
 	}
 	return -1
@@ -263,7 +263,11 @@ func current(r *singleResponse, now time.Time) error {
 func (p *Parsed) checkResponse(basic basicResponse, issuer int, now time.Time) error {
 	parent := p.X509[issuer]
 	if parent == nil {
-		return p.refused(issuer)
+		e := p.refused(issuer)
+		return staple(e.Reason, e.Hint, e.Err)
+	}
+	if err := oversized(parent); err != nil {
+		return staple(ReasonNotSupported, "", err)
 	}
 	responder := parent
 	if !isResponder(parent, basic.Data.ResponderID) {
@@ -318,15 +322,14 @@ func delegate(basic basicResponse, issuer *x509.Certificate, now time.Time) (*x5
 		if err != nil || !isResponder(c, basic.Data.ResponderID) {
 			continue
 		}
-		if oversized(issuer) != nil || !bytes.Equal(c.RawIssuer, issuer.RawSubject) || checkSignature(issuer, c) != nil {
+		if !bytes.Equal(c.RawIssuer, issuer.RawSubject) || checkSignature(issuer, c) != nil {
 			return nil, staple(ReasonUnknownAuthority, "", fmt.Errorf("the staple is by the responder %s, which the leaf's issuer did not certify", label(c)))
 		}
 		if !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) {
 			return nil, staple(ReasonNotPermitted, "", fmt.Errorf("the staple is signed by %s, which the leaf's issuer did not authorize to sign any", label(c)))
 		}
 		if now.Before(c.NotBefore) || now.After(c.NotAfter) {
-			e := staple(ReasonExpired, "", fmt.Errorf("the certificate of the staple's responder %s is valid from %s to %s", label(c), date(c.NotBefore), date(c.NotAfter)))
-			return nil, e
+			return nil, staple(ReasonExpired, "", fmt.Errorf("the certificate of the staple's responder %s is valid from %s to %s", label(c), date(c.NotBefore), date(c.NotAfter)))
 		}
 		return c, nil
 	}

@@ -102,17 +102,12 @@ func (p *Parsed) explain(err error, now time.Time) error {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return p.unknownAuthority(err)
 	}
-	if isUnhandled(err) {
+	if _, ok := errors.AsType[x509.UnhandledCriticalExtension](err); ok {
 		return &VerifyError{Reason: ReasonNotSupported, Alert: shakedown.AlertUnsupportedCertificate,
 			Err: fmt.Errorf("the server's certificate has a critical extension that is unknown here: %w", trimmed{err})}
 	}
 	return &VerifyError{Reason: ReasonNotPermitted, Alert: shakedown.AlertBadCertificate,
 		Err: fmt.Errorf("the server's certificate does not verify: %w", trimmed{err})}
-}
-
-func isUnhandled(err error) bool {
-	_, ok := errors.AsType[x509.UnhandledCriticalExtension](err)
-	return ok
 }
 
 // expired is the error for a certificate outside its validity. RFC 8446
@@ -154,20 +149,22 @@ func (p *Parsed) unknownAuthority(err error) error {
 		}
 		at = next
 	}
-	last := p.X509[at]
-	if found := p.unverifiable(at); found != nil && !p.selfIssued(at) {
-		return found
+	last, selfSigned := p.X509[at], p.selfSigned(at)
+	if !selfSigned {
+		if found := p.unverifiable(at); found != nil {
+			return found
+		}
 	}
 	e := &VerifyError{Reason: ReasonUnknownAuthority, Alert: shakedown.AlertUnknownCA}
 	issuer := p.Certificates[at].Issuer
 	// crypto/x509 knows of a root of the right name that did not fit.
 	detail := plain(err)
 	switch {
-	case p.selfIssued(at) && at == 0:
+	case selfSigned && at == 0:
 		e.Reason = ReasonSelfSigned
 		e.Err = &sentence{fmt.Sprintf("certificate %s is self-signed and is not trusted itself", label(last)), err}
 		e.Hint = "trust this certificate, or have one issued by an authority that clients trust"
-	case p.selfIssued(at):
+	case selfSigned:
 		e.Err = &sentence{fmt.Sprintf("the chain ends at the root %s, which is not trusted: %s", label(last), detail), err}
 		e.Hint = "add that root to those trusted, if it is meant to be"
 	case at == 0 && len(last.IssuingCertificateURL) > 0:
@@ -251,7 +248,7 @@ func insecure(algorithm x509.SignatureAlgorithm) bool {
 
 // refused is the error for a certificate that crypto/x509 could not parse: of
 // a kind it does not know, or malformed.
-func (p *Parsed) refused(i int) error {
+func (p *Parsed) refused(i int) *VerifyError {
 	problem := p.Certificates[i].Problem
 	if spki := p.fields[i].spki; spki != nil {
 		if _, err := x509.ParsePKIXPublicKey(spki); err != nil {

@@ -140,6 +140,8 @@ func TestVerify(t *testing.T) {
 			`certificate "Special" expired on`, "renew", ReasonExpired, shakedown.AlertCertificateExpired},
 		{"self-signed", parse(t, selfSigned.Raw), nil,
 			`certificate "server.test" is self-signed`, "trust", ReasonSelfSigned, shakedown.AlertUnknownCA},
+		{"issuer of the leaf's own name", parse(t, issue(leafTemplate(), newP256(), issue(leafTemplate(), newP256(), nil)).Raw), nil,
+			`the server sent no certificate that issued "server.test"`, "intermediate", ReasonMissingIntermediate, shakedown.AlertUnknownCA},
 		{"missing intermediate", parse(t, chain(w.leaf)...), nil,
 			`the server sent no certificate that issued "server.test", and its issuer "CN=Intermediate,O=Test" is not trusted`,
 			"http://ca.test/intermediate.der", ReasonMissingIntermediate, shakedown.AlertUnknownCA},
