@@ -1,0 +1,125 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"shakedown/internal/nginx"
+)
+
+const goodGroups = "X25519:prime256v1:secp384r1"
+
+// groups returns the group list in force for handshakes decided by d, canonical names, and the directive. An
+// ssl_conf_command is applied last and wins. The list is nil for "auto".
+func groups(d server) ([]string, *nginx.Directive) {
+	text, place := command(d, "Curves", "Groups")
+	if place == nil {
+		text, place = d.Get("ssl_ecdh_curve").Words, at(d, "ssl_ecdh_curve")
+	}
+	if text == "auto" {
+		return nil, place
+	}
+	return splitGroups(text), place
+}
+
+func splitGroups(text string) []string {
+	var names []string
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ':' || r == '/' }) {
+		name = strings.TrimLeft(name, "?*")
+		switch strings.ToLower(name) {
+		case "p-256", "secp256r1", "prime256v1":
+			name = "prime256v1"
+		case "p-384", "secp384r1":
+			name = "secp384r1"
+		case "p-521", "secp521r1":
+			name = "secp521r1"
+		case "x25519":
+			name = "X25519"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// setGroups is the edit that puts the list in force right, when it stands in ssl_ecdh_curve.
+func setGroups(place *nginx.Directive) []Edit {
+	if place.Name != "ssl_ecdh_curve" {
+		return nil
+	}
+	return []Edit{setArgs(place, goodGroups)}
+}
+
+func checkKXHRR(c *checker) {
+	c.defaults(func(k *nginx.Socket, d server) {
+		if list, place := groups(d); list != nil && lists(d, "TLSv1.3") && !slices.Contains(list, "X25519") {
+			c.report(place, "no X25519 among the groups of %s: clients that start with it (browsers, OpenSSL, Go) pay a HelloRetryRequest, one more round trip on every TLS 1.3 handshake", k.Key).
+				fix(setGroups(place)...)
+		}
+	})
+}
+
+func checkKXNoP256(c *checker) {
+	c.defaults(func(k *nginx.Socket, d server) {
+		if list, place := groups(d); list != nil && !slices.Contains(list, "prime256v1") {
+			c.report(place, "no prime256v1 among the groups of %s: clients that start with it pay a HelloRetryRequest or fail, and an ECDSA P-256 certificate fails in TLS 1.2", k.Key).
+				fix(setGroups(place)...)
+		}
+	})
+}
+
+func checkKXCertCurve(c *checker) {
+	c.handshakes(func(k *nginx.Socket, s server) {
+		list, place := groups(k.Default)
+		if list == nil || !c.speaks(k, s, "TLSv1.2") {
+			return
+		}
+		certs, _ := c.certificatesOf(s)
+		for _, cert := range certs {
+			if cert.curve != "" && !slices.Contains(list, cert.curve) {
+				c.report(place, "the certificate of %s is ECDSA on %s, which is not among the groups of %s: TLS 1.2 clients do not get it", s.Name(), cert.curve, k.Key).
+					fix(setGroups(place)...)
+			}
+		}
+	})
+}
+
+func checkKXSlowGroup(c *checker) {
+	cost := map[string]string{
+		"secp384r1": "5.3 times the CPU of X25519 for a handshake with OpenSSL 3.0 (3464 against 648 us)",
+		"secp521r1": "3.1 times the CPU of X25519 for a handshake with OpenSSL 3.0 (2004 against 648 us)",
+	}
+	c.defaults(func(k *nginx.Socket, d server) {
+		if list, place := groups(d); len(list) > 0 && cost[list[0]] != "" {
+			c.report(place, "%s comes first for %s: %s", list[0], k.Key, cost[list[0]]).fix(setGroups(place)...)
+		}
+	})
+}
+
+func checkKXPQUnsupported(c *checker) {
+	for _, place := range c.All("ssl_ecdh_curve") {
+		for name := range strings.SplitSeq(place.Arg(0), ":") {
+			switch {
+			case !strings.Contains(name, "MLKEM"):
+			case !strings.HasPrefix(name, "?"):
+				if !c.opt.OpenSSL.IsZero() && !c.openssl(3, 5, 0) {
+					c.report(place, "OpenSSL %s has no %s and takes the whole list for wrong: nginx does not start", c.opt.OpenSSL, name).fix(setArgs(place, goodGroups))
+				}
+			case !c.opt.OpenSSL.IsZero() && !c.openssl(3, 3, 0):
+				c.report(place, "OpenSSL %s does not know the \"?\" of %s (3.3 does): nginx does not start", c.opt.OpenSSL, name).fix(setArgs(place, goodGroups))
+			}
+			if strings.Contains(name, "MLKEM") {
+				c.openssl(3, 5, 0) // leaves the note when the release is not known
+			}
+		}
+	}
+}
+
+func checkKXPQAutoHRR(c *checker) {
+	c.defaults(func(k *nginx.Socket, d server) {
+		list, place := groups(d)
+		if list != nil && !strings.Contains(place.Words(), "/") || !lists(d, "TLSv1.3") || !c.openssl(3, 5, 0) {
+			return
+		}
+		c.report(place, "the group list of %s is in tiers (auto on OpenSSL 3.5 and later is): a client that lists X25519MLKEM768 but sends another share gets a HelloRetryRequest", k.Key)
+	})
+}
