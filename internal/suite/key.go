@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudflare/circl/sign/ed448"
@@ -39,8 +40,11 @@ type MLDSAPublicKey struct {
 	verify func(message, sig []byte) bool
 }
 
-// The algorithms of keys that crypto/x509 does not parse.
+// The algorithms of keys, of which crypto/x509 parses RSA, ECDSA and Ed25519.
 var (
+	oidRSA     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}      // RFC 3279, section 2.3.1
+	oidECDSA   = asn1.ObjectIdentifier{1, 2, 840, 10045, 2, 1}          // RFC 5480, section 2.1.1
+	oidEd25519 = asn1.ObjectIdentifier{1, 3, 101, 112}                  // RFC 8410, section 3
 	oidPSS     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}     // RFC 4055, section 3.1
 	oidEd448   = asn1.ObjectIdentifier{1, 3, 101, 113}                  // RFC 8410, section 3
 	oidMLDSA44 = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 3, 17} // RFC 9881, section 2
@@ -49,6 +53,10 @@ var (
 	oidSHA256  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}  // RFC 4055, section 2.1
 	oidSHA384  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 2}  // RFC 4055, section 2.1
 	oidSHA512  = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}  // RFC 4055, section 2.1
+	// P-224, P-256, P-384 and P-521: RFC 5480, section 2.1.1.1.
+	oidCurves = []asn1.ObjectIdentifier{
+		{1, 3, 132, 0, 33}, {1, 2, 840, 10045, 3, 1, 7}, {1, 3, 132, 0, 34}, {1, 3, 132, 0, 35},
+	}
 )
 
 // ParsePublicKey parses a SubjectPublicKeyInfo in DER. Keys that crypto/x509 knows come
@@ -80,14 +88,28 @@ func ParsePublicKey(spki []byte) (crypto.PublicKey, error) {
 	case oid.Equal(oidMLDSA87):
 		return newMLDSA[mldsa87.PublicKey](shakedown.MLDSA87, key, mldsa87.Verify)
 	}
+	if !parsedByX509(info.Algorithm) {
+		return nil, fmt.Errorf("public key algorithm %v: %w", info.Algorithm.Algorithm, ErrNotSupported)
+	}
 	pub, err := x509.ParsePKIXPublicKey(spki)
 	if err != nil {
-		if strings.Contains(err.Error(), "unknown public key algorithm") || strings.Contains(err.Error(), "unsupported") {
-			return nil, fmt.Errorf("public key algorithm %v: %w", info.Algorithm.Algorithm, ErrNotSupported)
-		}
 		return nil, badCertificate("peer's public key: %v", err)
 	}
 	return pub, nil
+}
+
+// parsedByX509 reports whether a key that crypto/x509 refuses is malformed, and not
+// only of a kind that it does not know.
+func parsedByX509(algorithm pkix.AlgorithmIdentifier) bool {
+	oid := algorithm.Algorithm
+	if !oid.Equal(oidECDSA) {
+		return oid.Equal(oidRSA) || oid.Equal(oidEd25519)
+	}
+	var curve asn1.ObjectIdentifier
+	if rest, err := asn1.Unmarshal(algorithm.Parameters.FullBytes, &curve); err != nil || len(rest) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(oidCurves, curve.Equal)
 }
 
 // newMLDSA makes a key whose verification is bound to the parsed form, P.

@@ -10,6 +10,7 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
+	"errors"
 	"fmt"
 	"io"
 
@@ -83,6 +84,10 @@ func Verify(scheme shakedown.SignatureScheme, pub crypto.PublicKey, message, sig
 		good = key.verify(message, sig)
 	default:
 		return fmt.Errorf("public key of type %T: %w", pub, ErrNotSupported)
+	}
+	if err != nil && !errors.Is(err, rsa.ErrVerification) {
+		// crypto/rsa does not compute with keys below 1024 bits.
+		return fmt.Errorf("%s key: %v: %w", KeyName(pub), err, ErrNotSupported)
 	}
 	if err != nil || !good {
 		return fmt.Errorf("%v with %s key: %w", scheme, KeyName(pub), ErrBadSignature)

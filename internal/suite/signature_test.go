@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -30,7 +31,7 @@ type identity struct {
 	spki   []byte
 }
 
-func identities(t *testing.T) []identity {
+func identities(t testing.TB) []identity {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
@@ -76,7 +77,7 @@ func identities(t *testing.T) []identity {
 }
 
 // spki marshals a SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7).
-func spki(t *testing.T, oid asn1.ObjectIdentifier, parameters []byte, key []byte) []byte {
+func spki(t testing.TB, oid asn1.ObjectIdentifier, parameters []byte, key []byte) []byte {
 	t.Helper()
 	der, err := asn1.Marshal(struct {
 		Algorithm struct {
@@ -212,6 +213,10 @@ func TestNotSupported(t *testing.T) {
 	if err := CheckKey(shakedown.SM2SigSM3, shakedown.TLS13, key.Public()); !errors.Is(err, ErrNotSupported) {
 		t.Errorf("CheckKey: %v", err)
 	}
+	weak := &rsa.PublicKey{N: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 512), big.NewInt(1)), E: 65537}
+	if err := Verify(shakedown.RSAPKCS1SHA256, weak, nil, make([]byte, 64)); !errors.Is(err, ErrNotSupported) {
+		t.Errorf("Verify with RSA-512: %v", err)
+	}
 	if err := Verify(shakedown.Ed25519, "no key", nil, nil); !errors.Is(err, ErrNotSupported) {
 		t.Errorf("Verify with a string as the key: %v", err)
 	}
@@ -250,6 +255,8 @@ func TestParsePublicKey(t *testing.T) {
 		return der
 	}
 	unknown := asn1.ObjectIdentifier{1, 2, 3}
+	secp256k1, _ := asn1.Marshal(asn1.ObjectIdentifier{1, 3, 132, 0, 10})
+	p256, _ := asn1.Marshal(asn1.ObjectIdentifier{1, 2, 840, 10045, 3, 1, 7})
 	for _, test := range []struct {
 		name string
 		der  []byte
@@ -265,6 +272,9 @@ func TestParsePublicKey(t *testing.T) {
 		{"parameters that are none", spki(t, oidPSS, []byte{5, 0}, pkcs1), 0, errWrong},
 		{"PSS without a key", spki(t, oidPSS, nil, []byte{1, 2, 3}), 0, errWrong},
 		{"unknown algorithm", spki(t, unknown, nil, pkcs1), 0, ErrNotSupported},
+		{"unknown curve", spki(t, oidECDSA, secp256k1, make([]byte, 65)), 0, ErrNotSupported},
+		{"no curve", spki(t, oidECDSA, []byte{5, 0}, make([]byte, 65)), 0, errWrong},
+		{"point off the curve", spki(t, oidECDSA, p256, append([]byte{4}, make([]byte, 64)...)), 0, errWrong},
 		{"short Ed448", spki(t, oidEd448, nil, make([]byte, 56)), 0, errWrong},
 		{"short ML-DSA-44", spki(t, oidMLDSA44, nil, make([]byte, 1311)), 0, errWrong},
 		{"long ML-DSA-65", spki(t, oidMLDSA65, nil, make([]byte, 1953)), 0, errWrong},
@@ -302,8 +312,7 @@ var errWrong = errors.New("wrong")
 
 // FuzzParsePublicKey: no key makes a panic, nor does verifying with it.
 func FuzzParsePublicKey(f *testing.F) {
-	t := &testing.T{}
-	for _, id := range identities(t) {
+	for _, id := range identities(f) {
 		f.Add(id.spki, []byte("signature"))
 	}
 	f.Fuzz(func(t *testing.T, der, sig []byte) {
