@@ -21,7 +21,7 @@ type ClientCertificate struct {
 func (m *Machine) takeChain(list [][]byte) error {
 	chain, err := m.ws.chains.Lookup(list)
 	if err != nil {
-		return misbehaved(shakedown.AlertBadCertificate, "the server sent a bad certificate: %v", err)
+		return misbehaved(shakedown.AlertDecodeError, "the server sent a bad certificate list: %v", err)
 	}
 	m.chain = chain
 	m.observed.Chain = &chain.Chain
@@ -29,11 +29,10 @@ func (m *Machine) takeChain(list [][]byte) error {
 		return nil
 	}
 	err = certificate.Verify(chain, m.config.Roots, m.config.ServerName, m.now())
-	if err == nil {
-		m.observed.Verification = shakedown.VerificationOK
-		return nil
+	m.observed.Verification = certificate.Outcome(err)
+	if m.observed.Verification != shakedown.VerificationFailed {
+		return nil // ok, or of an algorithm that cannot be verified here
 	}
-	m.observed.Verification = shakedown.VerificationFailed
 	f := &shakedown.Failure{Class: shakedown.ClassVerification, AlertSent: true, Err: err, Text: "the server's certificate does not verify: " + err.Error()}
 	alert := shakedown.AlertBadCertificate
 	var ve *certificate.VerifyError

@@ -3,11 +3,278 @@ package load
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"shakedown/internal/host"
+	"shakedown/internal/stats"
 )
+
+// drainAtMost is how long an interrupted run waits for the handshakes under way.
+const drainAtMost = time.Second
+
+// gcPercent is the garbage collector's target during a run. The live heap is
+// small and its garbage, ciphers mostly, plenty: at the usual 100 the collector
+// takes cores from the load several hundred times a second.
+const gcPercent = 1000
+
+// worker is one thread of load.
+type worker interface {
+	run() error
+	result() *tally
+}
 
 // Run makes the load of plan until it is done or ctx ends, which still gives a
 // Summary. observe, unless nil, is told the progress about four times a second.
 // An error means that the run could not be made, with the reason.
 func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, error) {
-	return nil, errors.New("load: under construction")
+	j, err := prepare(plan)
+	if err != nil {
+		return nil, err
+	}
+	priming, err := j.prime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	workers := make([]worker, j.plan.Threads)
+	for i := range workers {
+		if workers[i], err = newWorker(j, i); err != nil {
+			return nil, err
+		}
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+
+	j.base = time.Now()
+	j.warmEnd = j.plan.Warmup
+	j.end = j.warmEnd + j.plan.Duration
+	ended := make(chan error, len(workers))
+	for _, w := range workers {
+		go func() { ended <- w.run() }()
+	}
+	m := monitor{job: j, observe: observe}
+	err = m.watch(ctx, ended, len(workers))
+	if err != nil {
+		return nil, err
+	}
+	total := newTally()
+	for _, w := range workers {
+		if err := total.merge(w.result()); err != nil {
+			return nil, err
+		}
+	}
+	return m.summary(total, priming), nil
+}
+
+// monitor samples what the run costs while it goes on.
+type monitor struct {
+	job     *job
+	observe func(Progress)
+
+	begun       time.Time // of the measured time
+	ended       time.Time
+	interrupted bool
+	selfBefore  host.SelfUsage
+	selfAfter   host.SelfUsage
+	drops       host.ListenDrops
+	dropsSeen   bool
+	cpu         host.CPUTimes
+	cpuSeen     bool
+	steal       *float64
+	server      *host.Watch
+	serverUse   host.Usage
+	serverErr   error
+	memory      host.Memory
+	serverCost  []float64 // ns of CPU per handshake, by second
+
+	last     Progress
+	lastCPU  time.Duration
+	lastDone int64
+}
+
+// watch follows the run until all workers have ended.
+func (m *monitor) watch(ctx context.Context, ended <-chan error, workers int) error {
+	j := m.job
+	warm := time.NewTimer(time.Until(j.base.Add(j.warmEnd)))
+	defer warm.Stop()
+	progress := time.NewTicker(250 * time.Millisecond)
+	defer progress.Stop()
+	var second <-chan time.Time
+	var drain <-chan time.Time
+	done := ctx.Done()
+	var first error
+	for workers > 0 {
+		select {
+		case <-warm.C:
+			m.begin()
+			ticker := time.NewTicker(time.Second)
+			defer ticker.Stop()
+			second = ticker.C
+		case <-second:
+			m.sampleServer()
+		case <-progress.C:
+			if m.observe != nil {
+				m.observe(m.progress())
+			}
+		case <-done:
+			done = nil
+			m.interrupted = true
+			j.stop.Store(stopStart)
+			drain = time.After(drainAtMost)
+		case <-drain:
+			j.stop.Store(stopNow)
+		case err := <-ended:
+			workers--
+			if err != nil {
+				j.stop.Store(stopNow)
+				first = errors.Join(first, err)
+			}
+		}
+	}
+	if m.begun.IsZero() {
+		m.begin() // it ended within the warm-up
+	}
+	m.finish()
+	return first
+}
+
+// begin takes the readings at the start of the measured time. What cannot be
+// seen on this system stays unseen and is said to be so.
+func (m *monitor) begin() {
+	var err error
+	if len(m.job.plan.ServerPIDs) > 0 {
+		m.server, m.serverErr = host.Start(m.job.plan.ServerPIDs...)
+	} else {
+		m.serverErr = errors.New("no process of the server is known on this machine")
+	}
+	m.drops, err = host.ReadListenDrops()
+	m.dropsSeen = err == nil
+	m.cpu, err = host.ReadCPUTimes()
+	m.cpuSeen = err == nil
+	m.selfBefore, _ = host.Self()
+	m.begun = time.Now()
+}
+
+func (m *monitor) finish() {
+	m.ended = time.Now()
+	m.selfAfter, _ = host.Self()
+	if m.server != nil {
+		if m.serverUse, m.serverErr = m.server.Sample(); errors.Is(m.serverErr, host.ErrEnded) {
+			m.serverErr = errors.New("the server's processes ended during the run")
+		}
+		m.memory, _ = m.server.Memory()
+	}
+	if m.cpuSeen {
+		if now, err := host.ReadCPUTimes(); err == nil {
+			if share, err := now.Since(m.cpu); err == nil {
+				m.steal = &share.Steal
+			}
+		}
+	}
+}
+
+// sampleServer adds the last second's CPU per handshake.
+func (m *monitor) sampleServer() {
+	if m.server == nil {
+		return
+	}
+	use, err := m.server.Sample()
+	if err != nil {
+		return
+	}
+	done := int64(0)
+	for i := range m.job.published {
+		if s := m.job.published[i].Load(); s != nil {
+			done += s.handshakes + s.failures
+		}
+	}
+	// The threads publish a fifth of a second late at the most, and the first
+	// second has no beginning to compare with.
+	if n := done - m.lastDone; m.lastDone > 0 && n > 0 {
+		m.serverCost = append(m.serverCost, float64(use.CPU-m.lastCPU)/float64(n))
+	}
+	m.lastDone, m.lastCPU = done, use.CPU
+}
+
+func (m *monitor) progress() Progress {
+	p := Progress{At: m.job.clock(), Measuring: !m.begun.IsZero()}
+	for i := range m.job.published {
+		s := m.job.published[i].Load()
+		if s == nil {
+			continue
+		}
+		p.Handshakes += s.handshakes
+		p.Failures += s.failures
+		p.InFlight += s.inFlight
+		// Of several threads the slowest is shown: percentiles do not add up.
+		p.P50, p.P99 = max(p.P50, s.p50), max(p.P99, s.p99)
+	}
+	if dt := (p.At - m.last.At).Seconds(); dt > 0 {
+		p.PerSecond = float64(p.Handshakes-m.last.Handshakes) / dt
+	}
+	m.last = p
+	return p
+}
+
+// summary puts the workers' counts and the monitor's readings together.
+func (m *monitor) summary(t *tally, priming Priming) *Summary {
+	j := m.job
+	wall := m.ended.Sub(m.begun)
+	measured := min(wall, j.plan.Duration)
+	priming.Handshakes += t.primed.Handshakes
+	priming.Failures += t.primed.Failures
+	s := &Summary{
+		Plan: j.plan, Started: m.begun, Duration: measured, Interrupted: m.interrupted,
+		Handshakes: t.handshakes, Failures: t.failures, Missed: t.missed, Abandoned: t.abandoned,
+		PerSecond: t.series.Rate(0, measured),
+		Connect:   t.connect.Percentiles(), Handshake: t.handshake.Percentiles(), Total: t.total.Percentiles(),
+		Series: t.series.Seconds(), Priming: priming, Steal: m.steal,
+		Recorders: [3]*stats.Recorder{t.connect, t.handshake, t.total},
+	}
+	for _, o := range t.observed {
+		s.Observed = append(s.Observed, *o)
+	}
+	slices.SortFunc(s.Observed, func(a, b Observed) int { return int(b.N - a.N) })
+	for _, f := range t.failed {
+		s.Failed = append(s.Failed, *f)
+	}
+	slices.SortFunc(s.Failed, func(a, b FailureCount) int { return int(b.N - a.N) })
+
+	ended := t.handshakes + t.failures
+	self := m.selfAfter.Since(m.selfBefore)
+	s.Client = ClientUse{
+		Threads: j.plan.Threads, CPU: self.CPU(), User: self.User, PerHandshake: per(self.CPU(), ended),
+		Lag: t.lag.Percentiles(), RunQueue: t.runQueue, PeakInFlight: t.peak,
+		InvoluntarySwitches: self.InvoluntarySwitches,
+	}
+	if wall > 0 {
+		s.Client.Busy = self.CPU().Seconds() / wall.Seconds() / float64(j.plan.Threads)
+	}
+	if m.server != nil && m.serverErr == nil {
+		s.Server = &ServerUse{
+			PIDs: m.server.PIDs(), CPU: m.serverUse.CPU, PerHandshake: per(m.serverUse.CPU, ended),
+			PerSecond: stats.Median(m.serverCost), Memory: m.memory, Processes: m.serverUse.Processes, Cores: runtime.NumCPU(),
+		}
+		if wall > 0 {
+			s.Server.Busy = m.serverUse.CPU.Seconds() / wall.Seconds()
+		}
+	} else {
+		s.Why = m.serverErr.Error()
+	}
+	if m.dropsSeen {
+		if now, err := host.ReadListenDrops(); err == nil {
+			drops := now.Since(m.drops)
+			s.ListenDrops = &drops
+		}
+	}
+	s.Limit = limit(s)
+	return s
+}
+
+func per(d time.Duration, n int64) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	return d / time.Duration(n)
 }

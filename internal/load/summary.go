@@ -43,6 +43,10 @@ type Summary struct {
 	Why     string     `json:"server_not_seen,omitempty"`
 	Priming Priming    `json:"priming"`
 	Limit   Limit      `json:"limited_by"`
+	// Steal is the share of the machine's time taken by others, in percent.
+	Steal *float64 `json:"steal_percent"`
+	// ListenDrops of all listening sockets of this machine; nil if not seen.
+	ListenDrops *host.ListenDrops `json:"listen_drops"`
 
 	// Recorders behind Connect, Handshake and Total, for other formats.
 	Recorders [3]*stats.Recorder `json:"-"`
@@ -86,12 +90,14 @@ type ClientUse struct {
 	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
 	// Busy is CPU over the time of all threads, 0 to 1.
 	Busy float64 `json:"busy"`
-	// Lag is how long events waited in the loops before they were handled, from
-	// the return of epoll_wait; RunQueue how long the threads waited for a core.
+	// Lag is how long the loops took for the events of one wake-up, which is how
+	// long the last of them waited; RunQueue how long the threads waited for a
+	// core. In the portable loop both are unknown.
 	Lag      stats.Percentiles `json:"loop_lag"`
 	RunQueue time.Duration     `json:"run_queue_wait_ns"`
 	// PeakInFlight handshakes were under way at once.
-	PeakInFlight int `json:"peak_in_flight"`
+	PeakInFlight        int   `json:"peak_in_flight"`
+	InvoluntarySwitches int64 `json:"involuntary_switches"`
 }
 
 // ServerUse is what the server's processes took.
@@ -103,6 +109,8 @@ type ServerUse struct {
 	// Series of CPU per handshake, one for each second, and their estimate.
 	PerSecond stats.Estimate `json:"cpu_per_handshake_by_second_ns"`
 	Busy      float64        `json:"busy"` // cores' worth of CPU
+	Processes int            `json:"processes"`
+	Cores     int            `json:"cores"` // that they may run on
 	Memory    host.Memory    `json:"memory"`
 }
 

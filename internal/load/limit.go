@@ -1,0 +1,62 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+
+	"shakedown"
+)
+
+const (
+	// busy is the share of its time from which a side counts as used up.
+	busy = 0.90
+	// met is the share of the rate asked for from which it counts as reached.
+	met = 0.98
+)
+
+// limit says what kept the rate from being higher. It names one thing only if
+// the figures show it; otherwise it says that it does not know.
+func limit(s *Summary) Limit {
+	client := fmt.Sprintf("the load's %d threads were busy %.0f%% of their time", s.Client.Threads, 100*s.Client.Busy)
+	server := "the server's CPU was not seen: " + s.Why
+	if s.Server != nil {
+		server = fmt.Sprintf("the server used %.2f cores with %d processes", s.Server.Busy, s.Server.Processes)
+	}
+	evidence := []string{server, client}
+	if s.ListenDrops != nil && s.ListenDrops.Overflows > 0 {
+		evidence = append(evidence, fmt.Sprintf("%d connections found an accept queue of this machine full", s.ListenDrops.Overflows))
+	}
+	local := slices.IndexFunc(s.Failed, func(f FailureCount) bool { return f.Class == shakedown.ClassLocal })
+	open := s.Plan.Arrivals.Open()
+	switch {
+	case local >= 0:
+		return Limit{"ports", append(evidence, fmt.Sprintf("%d handshakes failed here: %s", s.Failed[local].N, s.Failed[local].Text))}
+	case s.Interrupted || s.Handshakes == 0:
+		return Limit{"unknown", evidence}
+	case open && s.Missed == 0 && s.PerSecond.N > 0 && s.PerSecond.Median >= met*lastRate(s.Plan.Arrivals):
+		return Limit{"rate asked", append(evidence, fmt.Sprintf("%.0f/s were asked for and %.0f/s done", lastRate(s.Plan.Arrivals), s.PerSecond.Median))}
+	case s.Client.Busy >= busy:
+		return Limit{"client", append(evidence, "add --threads or use more machines: the server could do more")}
+	case s.ListenDrops != nil && float64(s.ListenDrops.Overflows) > 0.001*float64(s.Handshakes):
+		return Limit{"backlog", append(evidence, "raise the server's listen backlog and net.core.somaxconn")}
+	case s.Server != nil && s.Server.Busy >= busy*float64(serverCores(s)):
+		return Limit{"server", evidence}
+	case s.Plan.RTT > 0:
+		return Limit{"link", append(evidence, fmt.Sprintf("each flight was held for %s: more --connections would do more", s.Plan.RTT))}
+	case !open:
+		return Limit{"connections", append(evidence, fmt.Sprintf("%d connections waited for the server most of the time: more would do more", s.Plan.Connections))}
+	}
+	return Limit{"unknown", evidence}
+}
+
+// serverCores is how many cores the server can use up: one for each process that
+// serves, as far as the count of processes tells.
+func serverCores(s *Summary) int {
+	n := s.Server.Processes
+	if n > 1 {
+		n-- // a master that only supervises
+	}
+	return max(min(n, s.Server.Cores), 1)
+}
+
+func lastRate(a Arrivals) float64 { return a.Stages[len(a.Stages)-1].Rate }

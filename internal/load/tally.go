@@ -1,0 +1,158 @@
+package load
+
+import (
+	"time"
+
+	"shakedown"
+	"shakedown/handshake"
+	"shakedown/internal/stats"
+)
+
+// tally is what one thread has counted in the measured time. It has no lock: it
+// is read when the thread has ended.
+type tally struct {
+	handshakes, failures int64
+	missed, abandoned    int64
+	connect              *stats.Recorder
+	handshake            *stats.Recorder
+	total                *stats.Recorder
+	lag                  *stats.Recorder
+	series               stats.Series
+	observed             map[way]*Observed
+	lastWay              way
+	lastObserved         *Observed
+	failed               map[failing]*FailureCount
+	peak                 int
+	primed               Priming // handshakes made during the run for new sessions
+	runQueue             time.Duration
+}
+
+// way is all that tells apart how handshakes came out.
+type way struct {
+	share       uint8
+	retried     bool
+	staple      bool
+	mode        shakedown.Mode
+	early       shakedown.EarlyData
+	version     shakedown.Version
+	suite       shakedown.CipherSuite
+	group       shakedown.Group
+	signature   shakedown.SignatureScheme
+	dhBits      int
+	certificate string
+}
+
+type failing struct {
+	class shakedown.Class
+	phase shakedown.Phase
+	alert int // -1: none
+}
+
+func newTally() *tally {
+	return &tally{
+		connect: stats.NewRecorder(), handshake: stats.NewRecorder(), total: stats.NewRecorder(), lag: stats.NewRecorder(),
+		observed: make(map[way]*Observed), failed: make(map[failing]*FailureCount),
+	}
+}
+
+// times are the marks of one handshake, since the load's begin.
+type times struct{ planned, connected, complete time.Duration }
+
+// success counts a complete handshake at time at since measuring began. A
+// negative at, in the warm-up, does not count.
+func (t *tally) success(share uint8, m *handshake.Machine, at time.Duration, ts times) {
+	if at < 0 {
+		return
+	}
+	t.handshakes++
+	// Recorders refuse negative durations alone, which the marks' order excludes.
+	t.connect.Record(ts.connected - ts.planned)
+	t.handshake.Record(ts.complete - ts.connected)
+	t.total.Record(ts.complete - ts.planned)
+	t.series.Handshake(at)
+	o := m.Observed()
+	w := way{
+		share: share, retried: o.HelloRetryRequest, staple: m.StapleBytes() > 0, mode: o.Mode, early: o.EarlyData, version: o.Version,
+		suite: o.CipherSuite, group: o.Group, signature: o.SignatureScheme, dhBits: o.DHBits, certificate: o.Chain.Key(),
+	}
+	if t.lastObserved == nil || w != t.lastWay {
+		t.lastWay, t.lastObserved = w, t.find(w, m)
+	}
+	t.lastObserved.N++
+}
+
+func (t *tally) find(w way, m *handshake.Machine) *Observed {
+	o := t.observed[w]
+	if o == nil {
+		asked := m.Asked()
+		o = &Observed{
+			Asked: asked.Mode, Mode: w.mode, Version: w.version, CipherSuite: w.suite, Group: w.group, Signature: w.signature,
+			Certificate: w.certificate, DHBits: w.dhBits, Retried: w.retried, Staple: w.staple, EarlyData: w.early,
+			Mismatch: asked.Mismatch(m.Observed()),
+		}
+		t.observed[w] = o
+	}
+	return o
+}
+
+// failure counts a handshake that failed at time at since measuring began.
+func (t *tally) failure(f *shakedown.Failure, at time.Duration) {
+	if at < 0 {
+		return
+	}
+	t.failures++
+	t.series.Failure(at)
+	key := failing{f.Class, f.Phase, -1}
+	if f.Alert != nil {
+		key.alert = int(*f.Alert)
+	}
+	c := t.failed[key]
+	if c == nil {
+		c = &FailureCount{Class: f.Class, Phase: f.Phase, Alert: f.Alert, Text: f.Text, Hint: f.Hint}
+		t.failed[key] = c
+	}
+	c.N++
+}
+
+// merge adds what another thread counted.
+func (t *tally) merge(o *tally) error {
+	t.handshakes += o.handshakes
+	t.failures += o.failures
+	t.missed += o.missed
+	t.abandoned += o.abandoned
+	t.peak += o.peak
+	t.runQueue += o.runQueue
+	t.primed.Handshakes += o.primed.Handshakes
+	t.primed.Failures += o.primed.Failures
+	t.primed.Duration += o.primed.Duration
+	t.series.Merge(&o.series)
+	for w, obs := range o.observed {
+		if mine := t.observed[w]; mine != nil {
+			mine.N += obs.N
+		} else {
+			t.observed[w] = obs
+		}
+	}
+	for k, c := range o.failed {
+		if mine := t.failed[k]; mine != nil {
+			mine.N += c.N
+		} else {
+			t.failed[k] = c
+		}
+	}
+	for _, pair := range [][2]*stats.Recorder{{t.connect, o.connect}, {t.handshake, o.handshake}, {t.total, o.total}, {t.lag, o.lag}} {
+		if err := pair[0].Merge(pair[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snapshot returns the thread's progress.
+func (t *tally) snapshot(inFlight int) *snapshot {
+	s := &snapshot{handshakes: t.handshakes, failures: t.failures, inFlight: inFlight}
+	if t.handshakes > 0 {
+		s.p50, s.p99 = t.total.Quantile(0.5), t.total.Quantile(0.99)
+	}
+	return s
+}
