@@ -7,9 +7,9 @@ import (
 
 // KDF derives secrets with one [Hash]: HMAC (RFC 2104), HKDF (RFC 5869) and what
 // the key schedules make of them. A handshake calls HMAC some twenty times on
-// inputs of a few dozen bytes, so crypto/hmac and crypto/hkdf, which allocate a
-// state per call, would be most of its cost. A KDF lays key and message out in one
-// buffer of its own and hashes that at once; it allocates nothing once it is made.
+// inputs of a few dozen bytes, and crypto/hkdf allocates ten times in each call. A KDF
+// lays key and message out in one buffer of its own and hashes that at once; it
+// allocates nothing once it is made.
 //
 // A KDF is not safe for concurrent use, nor are the secrets made from it. The
 // secrets hold their own bytes: any number of handshakes may share a KDF in turn.
