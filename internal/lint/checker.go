@@ -125,9 +125,17 @@ func at(s server, name string) *nginx.Directive {
 	return s.Block
 }
 
+// unsure reports whether one of the names is not set for s in a file without the http{} around it, which may set it.
+func (c *checker) unsure(s server, names ...string) bool {
+	return c.Fragment && slices.ContainsFunc(names, func(name string) bool { return !s.Get(name).Set() })
+}
+
 // origin tells where a value comes from, for messages.
-func origin(v nginx.Setting) string {
-	if !v.Set() {
+func (c *checker) origin(v nginx.Setting) string {
+	switch {
+	case !v.Set() && c.Fragment:
+		return "nginx's default, unless http{} sets it"
+	case !v.Set():
 		return "nginx's default"
 	}
 	return fmt.Sprintf("line %d", v.Directives[len(v.Directives)-1].Pos.Line)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed ciphers.tsv
@@ -15,7 +16,8 @@ type suite struct {
 	high, byDefault                          bool
 }
 
-func allSuites() []suite {
+// allSuites reads the table once.
+var allSuites = sync.OnceValue(func() []suite {
 	var list []suite
 	for line := range strings.Lines(ciphersTSV) {
 		if f := strings.Split(strings.TrimSpace(line), "\t"); !strings.HasPrefix(line, "#") {
@@ -23,7 +25,7 @@ func allSuites() []suite {
 		}
 	}
 	return list
-}
+})
 
 // is reports whether the suite belongs to one keyword of a cipher string (openssl-ciphers(1), "CIPHER STRINGS").
 func (s suite) is(word string) bool {

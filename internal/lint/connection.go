@@ -63,7 +63,7 @@ func checkConnHSTimeout(c *checker) {
 }
 
 func checkConnUpstream(c *checker) {
-	if !c.before(1, 29, 7) {
+	if !c.before(1, 29, 7) || c.Fragment {
 		return
 	}
 	for _, d := range c.All("proxy_pass") {
@@ -97,7 +97,7 @@ func (c *checker) pooled(host string) bool {
 
 func checkConnQUICRetry(c *checker) {
 	for _, k := range c.TLSSockets() {
-		if d := k.Default; k.QUIC && d.Is("quic_retry", "on") && !d.Get("quic_host_key").Set() {
+		if d := k.Default; k.QUIC && d.Is("quic_retry", "on") && !d.Get("quic_host_key").Set() && !c.Fragment {
 			c.report(at(d, "quic_retry"), "clients without a token pay a round trip, and without quic_host_key a reload makes every token worthless")
 		}
 	}
@@ -109,8 +109,9 @@ func checkEarlyNoPolicy(c *checker) {
 		if s == nil || s.Module != "http" || !slices.ContainsFunc(s.Sockets(true), func(k *nginx.Socket) bool { return early(k.Default) }) {
 			continue
 		}
-		guarded := false
-		for _, h := range c.In(d.Parent, "proxy_set_header").Directives {
+		headers := c.In(d.Parent, "proxy_set_header")
+		guarded := c.Fragment && !headers.Set()
+		for _, h := range headers.Directives {
 			guarded = guarded || strings.EqualFold(h.Arg(0), "Early-Data")
 		}
 		for block := d.Parent; block != nil; block = block.Parent {
@@ -146,7 +147,7 @@ func hostOf(target string) string {
 
 func checkEarlyNoResume(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if early(d) && !tickets(d) && !d.Cache().Shared() {
+		if early(d) && !tickets(d) && !d.Cache().Shared() && !c.unsure(d, "ssl_session_cache") {
 			c.report(at(d, "ssl_early_data"), "early data needs a session to resume, and %s keeps none", k.Key)
 		}
 	})

@@ -117,7 +117,7 @@ func checkKXPQUnsupported(c *checker) {
 func checkKXPQAutoHRR(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		list, place := groups(d)
-		if list != nil && !strings.Contains(place.Words(), "/") || !lists(d, "TLSv1.3") || !c.openssl(3, 5, 0) {
+		if list != nil && !strings.Contains(place.Words(), "/") || !lists(d, "TLSv1.3") || c.unsure(d, "ssl_ecdh_curve") || !c.openssl(3, 5, 0) {
 			return
 		}
 		c.report(place, "the group list of %s is in tiers (auto on OpenSSL 3.5 and later is): a client that lists X25519MLKEM768 but sends another share gets a HelloRetryRequest", k.Key)

@@ -28,7 +28,7 @@ func checkResNone(c *checker) {
 	c.ticketsOff(func(k *nginx.Socket, d, s server) {
 		cache := d.Cache()
 		switch {
-		case cache.Shared():
+		case cache.Shared() || c.unsure(d, "ssl_session_cache"):
 		case cache.Builtin && c.In(nil, "worker_processes").Words == "1" && !c.Fragment:
 			c.report(at(s, "ssl_session_tickets"), "tickets are off and sessions are kept in the one worker alone: a reload loses them").as(Info)
 		case !cache.Builtin:
@@ -56,7 +56,7 @@ func checkResOffStateful(c *checker) {
 
 func checkResReloadKeys(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if !tickets(d) || len(keys(d)) > 0 || !c.before(1, 23, 2) && d.Cache().Shared() {
+		if !tickets(d) || len(keys(d)) > 0 || c.unsure(d, "ssl_session_ticket_key") || !c.before(1, 23, 2) && d.Cache().Shared() {
 			return
 		}
 		why := "a reload makes a new ticket key and every ticket handed out is lost: no shared session cache is in force"
@@ -69,7 +69,7 @@ func checkResReloadKeys(c *checker) {
 
 func checkResFleetKeys(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if c.hosts() > 1 && tickets(d) && len(keys(d)) == 0 {
+		if c.hosts() > 1 && tickets(d) && len(keys(d)) == 0 && !c.unsure(d, "ssl_session_ticket_key") {
 			c.report(d.Block, "%d hosts answer and each makes its own ticket key for %s: a client that comes back resumes 1 time in %d", c.hosts(), k.Key, c.hosts())
 		}
 	})
@@ -78,7 +78,7 @@ func checkResFleetKeys(c *checker) {
 func checkResCVE(c *checker) {
 	affected := !c.before(1, 23, 2) && c.before(1, 30, 6) || !c.before(1, 31, 0) && c.before(1, 31, 5)
 	c.defaults(func(k *nginx.Socket, d server) {
-		if cache := d.Cache(); affected && cache.Shared() && tickets(d) && len(keys(d)) == 0 {
+		if cache := d.Cache(); affected && cache.Shared() && tickets(d) && len(keys(d)) == 0 && !c.unsure(d, "ssl_session_ticket_key") {
 			c.report(cache.Directives[0], "automatic ticket keys in a shared zone on nginx %s: a worker tries a key it never copied (CVE-2026-97629, as Debian's changelog tells it; a distribution's build may be repaired)", c.opt.Nginx)
 		}
 	})
@@ -168,11 +168,11 @@ func checkResCacheConflict(c *checker) {
 
 func checkResTimeoutShort(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if timeout(d) > 5*time.Minute || !tickets(d) && !d.Cache().Shared() {
+		if timeout(d) > 5*time.Minute || c.unsure(d, "ssl_session_timeout") || !tickets(d) && !d.Cache().Shared() {
 			return
 		}
 		v := d.Get("ssl_session_timeout")
-		f := c.report(at(d, "ssl_session_timeout"), "sessions of %s live %s (%s): who returns later makes a full handshake", k.Key, v.Words, origin(v))
+		f := c.report(at(d, "ssl_session_timeout"), "sessions of %s live %s (%s): who returns later makes a full handshake", k.Key, v.Words, c.origin(v))
 		if v.Set() {
 			f.fix(setArgs(at(d, "ssl_session_timeout"), "1d"))
 		}
@@ -201,7 +201,7 @@ func checkResNumTickets(c *checker) {
 
 func checkResAntiReplay(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if !early(d) || d.Cache().Builtin && !d.Cache().Shared() {
+		if !early(d) || d.Cache().Builtin && !d.Cache().Shared() || c.unsure(d, "ssl_session_cache") {
 			return
 		}
 		for _, cmd := range d.Get("ssl_conf_command").Directives {

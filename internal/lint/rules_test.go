@@ -15,11 +15,13 @@ import (
 
 // example is one configuration of a rule's folder with what its "#!" line asks.
 type example struct {
-	text    string
-	opt     Options
-	fires   bool
-	as      Severity // of the finding; "" for the rule's own
-	refused string   // what nginx -t says, when it refuses
+	text  string
+	opt   Options
+	fires bool
+	// fragment: the example is given to the rules without http{} around it.
+	fragment bool
+	as       Severity // of the finding; "" for the rule's own
+	refused  string   // what nginx -t says, when it refuses
 }
 
 func readExample(t *testing.T, path string) example {
@@ -48,6 +50,8 @@ func readExample(t *testing.T, path string) example {
 			e.opt.Hosts, err = strconv.Atoi(value)
 		case "rate":
 			e.opt.SessionsPerSecond, err = strconv.ParseFloat(value, 64)
+		case "fragment":
+			e.fragment, err = strconv.ParseBool(value)
 		case "severity":
 			e.as = Severity(value)
 		case "refused":
@@ -87,11 +91,7 @@ func TestRules(t *testing.T) {
 		for _, path := range paths {
 			t.Run(r.ID+"/"+filepath.Base(path), func(t *testing.T) {
 				e := readExample(t, path)
-				at := filepath.Join(dir, "example.conf")
-				if err := os.WriteFile(at, []byte(e.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				report, err := Run(at, rules, e.opt)
+				report, err := Run(e.write(t, dir), rules, e.opt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -135,14 +135,7 @@ func TestExamplesAsNginx(t *testing.T) {
 		if e.opt.Nginx != binary.Version || e.opt.OpenSSL != (nginx.Version{Major: 3, Minor: 0, Patch: 22}) {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, "example.conf"), []byte(e.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		around := "events {}\nhttp { access_log off; include example.conf; }\n"
-		if strings.Contains("\n"+e.text, "\nhttp {") || strings.Contains("\n"+e.text, "\nstream {") {
-			around = "include example.conf;\nevents {}\n"
-		}
-		out, ok := nginxTest(t, binary.Path, dir, around)
+		out, ok := nginxTest(t, binary.Path, e.write(t, dir))
 		ran++
 		switch {
 		case ok && e.refused != "":
@@ -154,13 +147,32 @@ func TestExamplesAsNginx(t *testing.T) {
 	t.Logf("%d of %d examples given to nginx %s", ran, len(paths), binary.Version)
 }
 
-// nginxTest runs nginx -t on a configuration in dir.
-func nginxTest(t *testing.T, binary, dir, text string) (string, bool) {
+// write puts the example into dir, with the main file around it that most leave out, and returns what to run.
+func (e example) write(t *testing.T, dir string) string {
 	t.Helper()
-	path := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	around := "http { access_log off; include example.conf; }\nevents {}\n"
+	whole := strings.Contains("\n"+e.text, "\nhttp {") || strings.Contains("\n"+e.text, "\nstream {")
+	if whole {
+		around = "include example.conf;\nevents {}\n"
 	}
+	if !whole && e.fragment {
+		around = ""
+	}
+	for name, text := range map[string]string{"example.conf": e.text, "nginx.conf": around} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if around == "" {
+		return filepath.Join(dir, "example.conf")
+	}
+	return filepath.Join(dir, "nginx.conf")
+}
+
+// nginxTest runs nginx -t on a configuration.
+func nginxTest(t *testing.T, binary, path string) (string, bool) {
+	t.Helper()
+	dir := filepath.Dir(path)
 	out, err := exec.Command(binary, "-t", "-p", dir, "-c", path, "-g", "pid "+filepath.Join(dir, "nginx.pid")+";").CombinedOutput()
 	return string(out), err == nil
 }

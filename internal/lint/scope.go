@@ -65,14 +65,14 @@ func checkDefCache(c *checker) {
 func checkDefTimeout(c *checker) {
 	c.ignored("ssl_session_timeout", func(s server) string { return timeout(s).String() }, func(k *nginx.Socket, d, s server) {
 		v := d.Get("ssl_session_timeout")
-		c.report(at(s, "ssl_session_timeout"), "ignored for %s: on %s the default server %s decides, and there it is %s (%s)", s.Name(), k.Key, d.Name(), v.Words, origin(v)).
+		c.report(at(s, "ssl_session_timeout"), "ignored for %s: on %s the default server %s decides, and there it is %s (%s)", s.Name(), k.Key, d.Name(), v.Words, c.origin(v)).
 			fix(c.toHTTP(s, "ssl_session_timeout")...)
 	})
 }
 
 func checkDefTicketsMix(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
-		if tickets(s) == tickets(d) {
+		if tickets(s) == tickets(d) || c.unsure(s, "ssl_session_tickets") || c.unsure(d, "ssl_session_tickets") {
 			return
 		}
 		place := at(s, "ssl_session_tickets")
@@ -108,7 +108,7 @@ func checkDefProto(c *checker) {
 			return
 		}
 		f := c.report(at(s, "ssl_protocols"), "ignored for %s: on %s the default server %s decides, and it speaks %s (%s)",
-			s.Name(), k.Key, d.Name(), d.Get("ssl_protocols").Words, origin(d.Get("ssl_protocols")))
+			s.Name(), k.Key, d.Name(), d.Get("ssl_protocols").Words, c.origin(d.Get("ssl_protocols")))
 		if lists(s, "TLSv1.3") && !lists(d, "TLSv1.3") {
 			f.Message += "; TLS 1.3 is off for this name"
 			f.as(Error)
@@ -119,7 +119,7 @@ func checkDefProto(c *checker) {
 
 // implicitlyWithout13: the default server names no protocols, its release's default lacks TLS 1.3, and s wants it.
 func implicitlyWithout13(c *checker, d, s server) bool {
-	return c.before(1, 23, 4) && !d.Get("ssl_protocols").Set() && lists(s, "TLSv1.3")
+	return c.before(1, 23, 4) && !c.Fragment && !d.Get("ssl_protocols").Set() && lists(s, "TLSv1.3")
 }
 
 func checkDefProtoImplicit(c *checker) {
@@ -135,7 +135,7 @@ func checkDefCurve(c *checker) {
 	value := func(s server) string { return s.Get("ssl_ecdh_curve").Words }
 	c.ignored("ssl_ecdh_curve", value, func(k *nginx.Socket, d, s server) {
 		c.report(at(s, "ssl_ecdh_curve"), "ignored for %s: on %s the default server %s decides, and there it is %s (%s)",
-			s.Name(), k.Key, d.Name(), value(d), origin(d.Get("ssl_ecdh_curve"))).fix(c.toHTTP(s, "ssl_ecdh_curve")...)
+			s.Name(), k.Key, d.Name(), value(d), c.origin(d.Get("ssl_ecdh_curve"))).fix(c.toHTTP(s, "ssl_ecdh_curve")...)
 	})
 }
 
@@ -159,6 +159,7 @@ func checkDefSuites13(c *checker) {
 func checkDefEarly(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
 		switch {
+		case c.unsure(s, "ssl_early_data") || c.unsure(d, "ssl_early_data"):
 		case early(d) && !early(s):
 			c.report(at(d, "ssl_early_data"), "on in the default server %s of %s, so %s takes early data too although it is off there", d.Name(), k.Key, s.Name())
 		case early(s) && !early(d):
@@ -169,7 +170,7 @@ func checkDefEarly(c *checker) {
 
 func checkDefRejectNoTLS(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
-		if !rejects(d) || len(keys(d)) > 0 || len(d.Cache().Directives) > 0 {
+		if !rejects(d) || c.Fragment || len(keys(d)) > 0 || len(d.Cache().Directives) > 0 {
 			return
 		}
 		for _, name := range []string{"ssl_session_cache", "ssl_session_ticket_key"} {
@@ -182,8 +183,10 @@ func checkDefRejectNoTLS(c *checker) {
 }
 
 func checkDefAccidental(c *checker) {
+	told := map[server]bool{}
 	for _, k := range c.TLSSockets() {
-		if len(k.Servers) > 1 && !k.Explicit {
+		if len(k.Servers) > 1 && !k.Explicit && !told[k.Default] {
+			told[k.Default] = true // the sockets of one server, IPv4 and IPv6, are one thing to change
 			c.report(k.Listens[0].Directive, "%d servers share %s and none is default_server: %s owns its session state because it is read first", len(k.Servers), k.Key, k.Default.Name())
 		}
 	}
@@ -195,7 +198,7 @@ func checkDefV4V6(c *checker) {
 		for _, v4 := range sockets {
 			for _, v6 := range sockets {
 				d4, d6 := v4.Default, v6.Default
-				if v4.Family != nginx.IPv4 || v6.Family != nginx.IPv6 || v4.Port != v6.Port || v4.QUIC != v6.QUIC || d4 == d6 || rejects(s) {
+				if v4.Family != nginx.IPv4 || v6.Family != nginx.IPv6 || v4.Port != v6.Port || v4.QUIC != v6.QUIC || d4 == d6 || rejects(s) || c.unsure(d4, "ssl_session_ticket_key") {
 					continue
 				}
 				common := len(keys(d4)) > 0 && list(d4, "ssl_session_ticket_key") == list(d6, "ssl_session_ticket_key")

@@ -43,7 +43,7 @@ func (c *checker) variableCertificates(f func(s server, d *nginx.Directive)) {
 
 func checkCertVariable(c *checker) {
 	c.variableCertificates(func(s server, d *nginx.Directive) {
-		if v := s.Get("ssl_certificate_cache"); v.Set() && v.Words != "off" {
+		if v := s.Get("ssl_certificate_cache"); v.Set() && v.Words != "off" || !c.before(1, 27, 4) && c.unsure(s, "ssl_certificate_cache") {
 			return
 		}
 		cure := "ssl_certificate_cache keeps them"
@@ -101,7 +101,7 @@ func checkOCSPDead(c *checker) {
 				}
 			case !strings.HasPrefix(responders[0], "http://"):
 				dead("never staples for %s: nginx asks http:// responders only, and this is %s", s.Name(), responders[0])
-			case !cert.issued(cert.others) && !cert.issued(c.trusted(s)):
+			case !c.unsure(s, "ssl_trusted_certificate") && !cert.issued(cert.others) && !cert.issued(c.trusted(s)):
 				dead("never staples for %s: the certificate's issuer is neither in ssl_certificate nor in ssl_trusted_certificate", s.Name())
 			}
 		}
@@ -140,7 +140,7 @@ func checkOCSPFileDual(c *checker) {
 
 func checkOCSPVerifyTrust(c *checker) {
 	c.stapling(func(s server, place *nginx.Directive) {
-		if s.Is("ssl_stapling_verify", "on") && !s.Get("ssl_trusted_certificate").Set() {
+		if s.Is("ssl_stapling_verify", "on") && !s.Get("ssl_trusted_certificate").Set() && !c.Fragment {
 			c.report(at(s, "ssl_stapling_verify"), "%s has no ssl_trusted_certificate: a response signed by a delegated responder is refused, one signed by the CA itself is taken", s.Name())
 		}
 	})
@@ -149,7 +149,7 @@ func checkOCSPVerifyTrust(c *checker) {
 func checkOCSPResolver(c *checker) {
 	c.stapling(func(s server, place *nginx.Directive) {
 		certs, _ := c.certificatesOf(s)
-		if s.Get("resolver").Set() || s.Get("ssl_stapling_file").Set() {
+		if s.Get("resolver").Set() || s.Get("ssl_stapling_file").Set() || c.Fragment {
 			return
 		}
 		for _, cert := range certs {

@@ -78,7 +78,7 @@ func quote(s string) string {
 func checkCiphNoMatchCert(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
 		kinds, all := c.kinds(s)
-		if !all {
+		if !all || c.unsure(s, "ssl_ciphers") {
 			return
 		}
 		if !slices.ContainsFunc(suites(s), func(x suite) bool { return slices.Contains(kinds, x.auth) }) {
@@ -112,7 +112,7 @@ func checkCiphDHEDead(c *checker) {
 		return
 	}
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
-		if !s.Get("ssl_ciphers").Set() || s.Get("ssl_dhparam").Set() {
+		if !s.Get("ssl_ciphers").Set() || s.Get("ssl_dhparam").Set() || c.unsure(s, "ssl_dhparam") {
 			return
 		}
 		text := place.Arg(0)
@@ -135,7 +135,7 @@ func checkCiphDHEDead(c *checker) {
 
 func checkCiphStaticRSA(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
-		if kinds, all := c.kinds(s); all && !slices.Contains(kinds, "RSA") {
+		if kinds, all := c.kinds(s); all && !slices.Contains(kinds, "RSA") || c.unsure(s, "ssl_ciphers") {
 			return
 		}
 		i := slices.IndexFunc(suites(s), func(x suite) bool { return x.kx == "RSA" })
@@ -165,7 +165,7 @@ func checkCiphRSAFirst(c *checker) {
 
 func checkCiphPreferDual(c *checker) {
 	c.handshakes(func(k *nginx.Socket, s server) {
-		if kinds, _ := c.kinds(s); len(kinds) > 1 && !prefers(s) {
+		if kinds, _ := c.kinds(s); len(kinds) > 1 && !prefers(s) && !c.unsure(s, "ssl_prefer_server_ciphers") {
 			place := at(s, "ssl_prefer_server_ciphers")
 			f := c.report(place, "%s has RSA and ECDSA certificates and lets the client choose: clients that list RSA-PSS first (Go and others) get RSA at twice the CPU (1093 to 1281 against 567 us)", s.Name())
 			if place.Name == "ssl_prefer_server_ciphers" {
@@ -187,7 +187,10 @@ func checkProtoNo13(c *checker) {
 			s = k.Default
 		}
 		v := s.Get("ssl_protocols")
-		f := c.report(at(s, "ssl_protocols"), "TLS 1.3 is off on %s (%s, %s): a full handshake takes two round trips, not one", k.Key, v.Words, origin(v))
+		if c.unsure(s, "ssl_protocols") {
+			return
+		}
+		f := c.report(at(s, "ssl_protocols"), "TLS 1.3 is off on %s (%s, %s): a full handshake takes two round trips, not one", k.Key, v.Words, c.origin(v))
 		if v.Set() {
 			f.fix(setArgs(at(s, "ssl_protocols"), "TLSv1.2 TLSv1.3"))
 		}
@@ -209,14 +212,14 @@ func checkProtoOld(c *checker) {
 				old = append(old, p)
 			}
 		}
-		if len(old) == 0 {
+		if len(old) == 0 || c.unsure(s, "ssl_protocols") {
 			return
 		}
 		effect := "broken protocols nothing should speak"
 		if !c.opt.OpenSSL.IsZero() && !c.opt.OpenSSL.Before(3, 0, 0) {
 			effect = "OpenSSL 3 does not negotiate them at its usual security level, so they promise what is not there"
 		}
-		f := c.report(at(s, "ssl_protocols"), "%s on %s (%s): %s", strings.Join(old, ", "), k.Key, origin(v), effect)
+		f := c.report(at(s, "ssl_protocols"), "%s on %s (%s): %s", strings.Join(old, ", "), k.Key, c.origin(v), effect)
 		if !v.Set() {
 			f.as(Info)
 			return

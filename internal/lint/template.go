@@ -51,11 +51,11 @@ func templateIn(c *nginx.Config) error {
 	for _, top := range c.Main {
 		top.Walk(func(d *nginx.Directive) bool {
 			if found == nil && (d.Name == "listen" || d.Name == "server_name" || strings.HasPrefix(d.Name, "ssl_")) {
-				for _, a := range d.Args {
-					if kind, text, at := findPlaceholder(a.Text); at >= 0 {
-						found = &TemplateError{a.Pos, kind, text}
-						return false
-					}
+				if kind, text, at := findPlaceholder(d.Source()); at >= 0 {
+					pos := d.Pos
+					pos.Col += at // a directive over several lines is rare; its first line is told then
+					found = &TemplateError{pos, kind, text}
+					return false
 				}
 			}
 			return found == nil && d.Lua == ""

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // directives.tsv: the commands compiled into nginx 1.22.1 and Debian's modules for it, with those of later releases from
@@ -25,8 +26,10 @@ type Command struct {
 // Commands is the vocabulary, by name.
 type Commands map[string]Command
 
-// LoadCommands reads the built-in vocabulary.
-func LoadCommands() Commands {
+// LoadCommands returns the built-in vocabulary, which no caller changes.
+func LoadCommands() Commands { return commands() }
+
+var commands = sync.OnceValue(func() Commands {
 	all := Commands{}
 	for line := range strings.Lines(directivesTSV) {
 		if strings.HasPrefix(line, "#") {
@@ -39,7 +42,7 @@ func LoadCommands() Commands {
 		all[c.Name] = c
 	}
 	return all
-}
+})
 
 // Allows reports whether the command may stand in context in release v.
 func (c Command) Allows(context string, v Version) bool {
