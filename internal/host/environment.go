@@ -21,7 +21,7 @@ type Environment struct {
 	Cores      int      `json:"cores"`        // physical cores, as far as the CPU tells; 0 if it does not
 	AllowedCPU []int    `json:"allowed_cpus"` // of the thread that asked
 	GOMAXPROCS int      `json:"gomaxprocs"`   // at most the CPU quota of the cgroup
-	Hypervisor string   `json:"hypervisor"`   // empty on bare metal
+	Hypervisor string   `json:"hypervisor"`   // empty on bare metal, "unknown" if it does not tell
 	Features   []string `json:"features"`     // of the CPU, those that matter to TLS
 	Memory     int64    `json:"memory_bytes"`
 	GoVersion  string   `json:"go_version"`
@@ -90,10 +90,10 @@ func hypervisor() string {
 	if !cpuid.CPU.Supports(cpuid.HYPERVISOR) {
 		return ""
 	}
-	if name := strings.TrimSpace(cpuid.CPU.HypervisorVendorString); name != "" {
-		return name
+	if id := cpuid.CPU.HypervisorVendorID; id != cpuid.VendorUnknown {
+		return id.String()
 	}
-	return "unnamed"
+	return "unknown"
 }
 
 // features lists those CPU features that decide how fast TLS is, by the names

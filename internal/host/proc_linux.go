@@ -17,15 +17,6 @@ import (
 // userHZ is the unit of times in /proc: 10 ms in every Linux ABI Go supports.
 const userHZ = 10 * time.Millisecond
 
-// uptime returns the time since boot in the unit of stat.start.
-func uptime() (uint64, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		return 0, fmt.Errorf("host: time since boot: %w", err)
-	}
-	return uint64(t.Nano() / int64(userHZ)), nil
-}
-
 // A stat is what is needed of /proc/PID/stat.
 type stat struct {
 	pid, parent int

@@ -15,8 +15,9 @@ type Usage struct {
 	// every process that was alive at a Sample, its ended threads included.
 	// Work the kernel does for a process in interrupts is not in it.
 	CPU time.Duration `json:"cpu_ns"`
-	// CPUCoarse is the part of CPU that was spent by children which ended
-	// between two samples; it is known from their parents, to 20 ms a child.
+	// CPUCoarse is the part of CPU that was spent after the last sample by
+	// children which ended before the next; it is known from their parents, to
+	// 20 ms for each parent. Less than that is left out.
 	CPUCoarse time.Duration `json:"cpu_coarse_ns"`
 	// RunQueueWait is the time threads were ready to run and had no CPU. Of
 	// threads that ended between two samples the last part is missing here and

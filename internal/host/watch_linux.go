@@ -13,11 +13,10 @@ import (
 
 // A Watch measures what processes and all their descendants consume, those
 // begun and ended meanwhile included. It starts no goroutine: it looks when
-// Sample is called. Sampling often finds processes that live shortly, and costs
+// Sample is called. Looking more often splits CPU time from CPUCoarse, and costs
 // some microseconds for each process of the machine and each watched thread.
 type Watch struct {
 	watched map[identity]*watched
-	start   uint64 // as in stat
 }
 
 // identity names a process for good; a PID alone is used again.
@@ -46,18 +45,14 @@ type counters struct {
 	task          // sum over all threads
 }
 
-// coarse is how far the CPU time of an ended child, as its parent has it, may be
-// off: user and system time are each rounded down to a tick.
+// coarse is how far the CPU time of all ended children together, as their parent
+// has it, may be off: user and system time are each rounded down to a tick.
 const coarse = 2 * userHZ
 
 // Start begins to watch the processes with the given PIDs and their descendants.
 // Any user's processes may be watched. It fails if one of them has ended.
 func Start(pids ...int) (*Watch, error) {
-	start, err := uptime()
-	if err != nil {
-		return nil, err
-	}
-	w := &Watch{watched: map[identity]*watched{}, start: start}
+	w := &Watch{watched: map[identity]*watched{}}
 	table, err := processes()
 	if err != nil {
 		return nil, err
@@ -112,8 +107,7 @@ func (w *Watch) Sample() (Usage, error) {
 	return u, nil
 }
 
-// PIDs returns the watched processes that were alive at the last look, in no
-// particular order.
+// PIDs returns the watched processes that were alive at the last look, ascending.
 func (w *Watch) PIDs() []int {
 	var pids []int
 	for id, p := range w.watched {
@@ -121,6 +115,7 @@ func (w *Watch) PIDs() []int {
 			pids = append(pids, id.pid)
 		}
 	}
+	slices.Sort(pids)
 	return pids
 }
 
@@ -161,8 +156,7 @@ func (w *Watch) look(table map[int]stat) error {
 	for pid, s := range family(table, alive) {
 		id := identity{pid, s.start}
 		p := w.watched[id]
-		fresh := p == nil
-		if fresh {
+		if p == nil {
 			p = &watched{}
 		}
 		err := p.read(s)
@@ -171,9 +165,6 @@ func (w *Watch) look(table map[int]stat) error {
 		}
 		if err != nil {
 			return err
-		}
-		if fresh && s.start < w.start {
-			p.first = p.last // an orphan that a watched process adopted
 		}
 		p.parent = identity{s.parent, table[s.parent].start}
 		w.watched[id] = p

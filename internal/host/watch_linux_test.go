@@ -134,10 +134,7 @@ func TestWatchTakesInDescendants(t *testing.T) {
 	spent += time.Duration(c.number("sub burn 200ms"))
 	u := sample(t, w)
 	near(t, "CPU", u.CPU, spent, 100*time.Millisecond) // and what it takes to start a process
-	pids := w.PIDs()
-	slices.Sort(pids)
-	want := []int{c.pid(), before, after}
-	slices.Sort(want)
+	pids, want := w.PIDs(), sorted(c.pid(), before, after)
 	if u.Processes != 3 || !slices.Equal(pids, want) {
 		t.Errorf("%d processes %v; want %v", u.Processes, pids, want)
 	}
