@@ -1,0 +1,28 @@
+package main
+
+import (
+	"net"
+	"testing"
+)
+
+// closedAddress returns an address where nothing listens.
+func closedAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"trace", "bench", "compare", "host", "timeout", "no-tickets"}
+	for word, want := range map[string]string{
+		"trce": "trace", "tracee": "trace", "bnech": "bench", "comp": "compare", "tiemout": "timeout",
+		"notickets": "no-tickets", "xyzzy": "", "q": "", "hosts": "host",
+	} {
+		if got := nearest(word, names); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
