@@ -61,7 +61,7 @@ func checkKXHRR(c *checker) {
 func checkKXNoP256(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if list, place := groups(d); list != nil && !slices.Contains(list, "prime256v1") {
-			c.report(place, "no prime256v1 among the groups of %s: clients that start with it pay a HelloRetryRequest or fail, and an ECDSA P-256 certificate fails in TLS 1.2", k.Key).
+			c.report(place, "no prime256v1 among the groups of %s: clients that start with it pay a HelloRetryRequest or fail", k.Key).
 				fix(setGroups(place)...)
 		}
 	})
@@ -70,7 +70,8 @@ func checkKXNoP256(c *checker) {
 func checkKXCertCurve(c *checker) {
 	c.handshakes(func(k *nginx.Socket, s server) {
 		list, place := groups(k.Default)
-		if list == nil || !c.speaks(k, s, "TLSv1.2") {
+		// Later releases look at the client's groups alone (tls1_check_cert_param of t1_lib.c), which TestProofs shows.
+		if list == nil || !c.speaks(k, s, "TLSv1.2") || c.opt.OpenSSL.IsZero() || !c.opt.OpenSSL.Before(1, 1, 1) {
 			return
 		}
 		certs, _ := c.certificatesOf(s)
@@ -88,9 +89,16 @@ func checkKXSlowGroup(c *checker) {
 		"secp384r1": "5.3 times the CPU of X25519 for a handshake with OpenSSL 3.0 (3464 against 648 us)",
 		"secp521r1": "3.1 times the CPU of X25519 for a handshake with OpenSSL 3.0 (2004 against 648 us)",
 	}
-	c.defaults(func(k *nginx.Socket, d server) {
-		if list, place := groups(d); len(list) > 0 && cost[list[0]] != "" {
-			c.report(place, "%s comes first for %s: %s", list[0], k.Key, cost[list[0]]).fix(setGroups(place)...)
+	c.handshakes(func(k *nginx.Socket, s server) {
+		list, place := groups(k.Default)
+		if len(list) == 0 || cost[list[0]] == "" {
+			return
+		}
+		switch fast := slices.Contains(list, "X25519") || slices.Contains(list, "prime256v1"); {
+		case !fast:
+			c.report(place, "%s is the best %s has: %s", list[0], k.Key, cost[list[0]]).fix(setGroups(place)...)
+		case prefers(s) && c.speaks(k, s, "TLSv1.2"):
+			c.report(place, "%s comes first for %s and the server's order counts, so TLS 1.2 clients get it: %s", list[0], k.Key, cost[list[0]]).fix(setGroups(place)...)
 		}
 	})
 }
