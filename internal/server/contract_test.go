@@ -379,6 +379,12 @@ func TestContractSettings(t *testing.T) {
 				return differ(s.PeerCertificates[0].PublicKeyAlgorithm.String(), "RSA")
 			},
 		},
+		"staple for RSA from a file": {
+			spec: Spec{Certificates: []KeyKind{RSA2048}, Stapling: StaplingFile},
+			check: func(s tls.ConnectionState, _ []byte) string {
+				return differ(len(s.OCSPResponse) > 0, true)
+			},
+		},
 		"staple from a file": {
 			spec: Spec{Stapling: StaplingFile},
 			check: func(s tls.ConnectionState, _ []byte) string {

@@ -92,11 +92,7 @@ func versionRange(s Spec) (low, high shakedown.Version) {
 
 // Start implements [Driver].
 func (e Embedded) Start(ctx context.Context, spec Spec, dir string) (*Server, error) {
-	s, err := start(ctx, e, spec, dir, e.up)
-	if err == nil {
-		s.PID = os.Getpid()
-	}
-	return s, err
+	return start(ctx, e, spec, dir, e.up)
 }
 
 // up starts the listeners and their workers.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -104,14 +105,19 @@ func (k KeyKind) generateFile(file string) error {
 	return os.Chmod(file, 0o600)
 }
 
-// runOpenSSL runs the openssl command; its error is the command's own text.
+// runOpenSSL runs the openssl command.
 func runOpenSSL(args ...string) error {
-	path, err := exec.LookPath("openssl")
+	path, err := findProgram("", "openssl", "openssl")
 	if err != nil {
-		return fmt.Errorf("this key kind is made by the openssl command, which is not installed (Debian: apt install openssl)")
+		return fmt.Errorf("keys of this kind are made by the openssl command: %w", err)
 	}
+	return run(path, args...)
+}
+
+// run runs a command to its end; the error is the command's own text.
+func run(path string, args ...string) error {
 	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("openssl %s: %w: %s", args[0], err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s %s: %w: %s", filepath.Base(path), args[0], err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

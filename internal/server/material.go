@@ -20,6 +20,7 @@ type material struct {
 	roots     *x509.CertPool
 	rootsFile string
 
+	authorities []*Authority // in the order of certs
 	certs       []*Certificate
 	files       []CertificateFiles
 	staples     []string // files, in the order of certs; only with StaplingFile
@@ -110,7 +111,7 @@ func (m *material) certificates(pki string) error {
 		if err != nil {
 			return err
 		}
-		m.certs, m.files = append(m.certs, c), append(m.files, files)
+		m.authorities, m.certs, m.files = append(m.authorities, a), append(m.certs, c), append(m.files, files)
 		if m.spec.Stapling == StaplingFile {
 			der, err := a.Staple(c.Leaf.SerialNumber, m.spec.OCSP)
 			if err != nil {

@@ -52,11 +52,7 @@ func (Nginx) Can(s Spec) error {
 
 // Start implements [Driver].
 func (n Nginx) Start(ctx context.Context, spec Spec, dir string) (*Server, error) {
-	s, err := start(ctx, n, spec, dir, n.up)
-	if err == nil {
-		s.Log, s.PID = s.instance.(*nginxServer).errorLog, s.instance.(*nginxServer).proc.pid()
-	}
-	return s, err
+	return start(ctx, n, spec, dir, n.up)
 }
 
 // nginxServer is a running nginx.
@@ -242,3 +238,6 @@ func (n *nginxServer) stop() error {
 	}
 	return err
 }
+
+// process implements external.
+func (n *nginxServer) process() (*process, string) { return n.proc, n.errorLog }

@@ -59,11 +59,7 @@ func (OpenSSL) Can(s Spec) error {
 
 // Start implements [Driver].
 func (o OpenSSL) Start(ctx context.Context, spec Spec, dir string) (*Server, error) {
-	s, err := start(ctx, o, spec, dir, o.up)
-	if err == nil {
-		s.Log, s.PID = s.instance.(*opensslServer).output, s.instance.(*opensslServer).proc.pid()
-	}
-	return s, err
+	return start(ctx, o, spec, dir, o.up)
 }
 
 // opensslServer is a running s_server.
@@ -313,3 +309,6 @@ func (o *opensslServer) stop() error {
 	o.stopped = true
 	return o.proc.stop(syscall.SIGTERM)
 }
+
+// process implements external.
+func (o *opensslServer) process() (*process, string) { return o.proc, o.output }

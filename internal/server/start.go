@@ -51,7 +51,12 @@ func start(ctx context.Context, d Driver, spec Spec, dir string, up func(context
 		return nil, err
 	}
 	s := m.server(d.Name())
-	s.Addr, s.instance = addr, in
+	s.Addr, s.instance, s.PID = addr, in, os.Getpid()
+	if e, ok := in.(external); ok {
+		var proc *process
+		proc, s.Log = e.process()
+		s.PID = proc.pid()
+	}
 	once := sync.OnceValue(func() error {
 		err := in.stop()
 		m.close()
@@ -63,6 +68,12 @@ func start(ctx context.Context, d Driver, spec Spec, dir string, up func(context
 		return once()
 	}
 	return s, nil
+}
+
+// external is an instance that is another program.
+type external interface {
+	// process returns the program's first process and the file of its log.
+	process() (*process, string)
 }
 
 // chooseAddr returns 127.0.0.1 with the port asked for, or with one that is
@@ -88,7 +99,7 @@ const startDeadline = 20 * time.Second
 func startProgram(ctx context.Context, driver string, p program, ready func(*process) bool, logs ...string) (*process, error) {
 	fail := func(err error) error {
 		output := lastLines(append(logs, p.output)...)
-		if strings.Contains(strings.ToLower(output), "address already in use") {
+		if lower := strings.ToLower(output); strings.Contains(lower, "address already in use") || strings.Contains(lower, "address is in use") {
 			err = errPortTaken
 		}
 		return &StartError{Driver: driver, Err: err, Output: output}
