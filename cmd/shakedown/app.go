@@ -33,6 +33,7 @@ type app struct {
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.traceCommand(),
+		a.benchCommand(),
 		a.serveCommand(),
 	}
 }
