@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -122,20 +123,26 @@ func (c *child) number(command string) int {
 // passes a command on to the last of them.
 func obey(in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE)
-	var subs []*exec.Cmd
-	var subIn io.WriteCloser
-	var subOut *bufio.Scanner
+	type sub struct {
+		cmd *exec.Cmd
+		in  io.WriteCloser
+		out *bufio.Scanner
+	}
+	var subs []sub
+	last := func() sub { return subs[len(subs)-1] }
+	endLast := func() {
+		last().in.Close()
+		_ = last().cmd.Wait() // it may have been killed
+		subs = subs[:len(subs)-1]
+	}
+	defer func() {
+		for len(subs) > 0 {
+			endLast()
+		}
+	}()
 	var listener *os.File
 	var threads sync.WaitGroup
 	keep := make(chan struct{})
-	endSub := func() {
-		if len(subs) > 0 {
-			subIn.Close()
-			_ = subs[len(subs)-1].Wait()
-			subs = subs[:len(subs)-1]
-		}
-	}
-	defer endSub()
 	commands := bufio.NewScanner(in)
 	for commands.Scan() {
 		verb, argument, _ := strings.Cut(commands.Text(), " ")
@@ -164,22 +171,29 @@ func obey(in io.Reader, out io.Writer) error {
 			threads.Wait()
 			after, _ := Self()
 			answer = strconv.FormatInt(int64(after.Since(before).CPU()), 10)
-		case "threads": // keep some more threads
+		case "threads": // keep some more threads, each after 100 waits
 			n, err := strconv.Atoi(argument)
 			if err != nil {
 				return err
 			}
 			ready := make(chan struct{})
 			for range n {
-				go func() {
+				threads.Go(func() {
 					runtime.LockOSThread()
+					for range 100 {
+						_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1000}, nil)
+					}
 					ready <- struct{}{}
 					<-keep
-				}()
+				})
 			}
 			for range n {
 				<-ready
 			}
+		case "release": // end those threads
+			close(keep)
+			threads.Wait()
+			keep = make(chan struct{})
 		case "listen":
 			l, err := net.Listen("tcp", argument)
 			if err != nil {
@@ -196,35 +210,34 @@ func obey(in io.Reader, out io.Writer) error {
 		case "listeners":
 			found, err := findListeners(argument)
 			answer = fmt.Sprint(found, err)
-		case "start": // start a child of this child, giving it the socket if there is one
-			cmd := exec.Command(os.Args[0])
+		case "start": // start a child, of a given program, with the socket if there is one
+			cmd := exec.Command(cmp.Or(argument, os.Args[0]))
 			if listener != nil {
 				cmd.ExtraFiles = []*os.File{listener}
 			}
-			var err error
-			if subIn, err = cmd.StdinPipe(); err != nil {
-				return err
-			}
-			pipe, err := cmd.StdoutPipe()
+			input, err := cmd.StdinPipe()
 			if err != nil {
 				return err
 			}
-			subOut = bufio.NewScanner(pipe)
+			output, err := cmd.StdoutPipe()
+			if err != nil {
+				return err
+			}
 			if err := cmd.Start(); err != nil {
 				return err
 			}
-			subs = append(subs, cmd)
+			subs = append(subs, sub{cmd, input, bufio.NewScanner(output)})
 			answer = strconv.Itoa(cmd.Process.Pid)
 		case "sub":
-			fmt.Fprintln(subIn, argument)
-			if !subOut.Scan() {
-				return fmt.Errorf("sub ended: %w", subOut.Err())
+			fmt.Fprintln(last().in, argument)
+			if !last().out.Scan() {
+				return fmt.Errorf("sub ended: %w", last().out.Err())
 			}
-			answer = strings.TrimPrefix(subOut.Text(), "ok")
+			answer = strings.TrimPrefix(last().out.Text(), "ok")
 		case "end": // end and wait for the last child
-			endSub()
+			endLast()
 		case "kill": // end it and do not wait: a zombie
-			_ = subs[len(subs)-1].Process.Kill()
+			_ = last().cmd.Process.Kill()
 		default:
 			return fmt.Errorf("unknown command %q", verb)
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -104,6 +105,28 @@ func TestListenersFamily(t *testing.T) {
 				t.Errorf("worker alone holds the socket: found %v; want %v", got, want)
 			}
 		})
+	}
+}
+
+// A harness that runs the same program as the server it started, as a script's
+// interpreter does, and that started us too, is not the server's master.
+func TestListenersStopAtOwnAncestors(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness := startChild(t, func(cmd *exec.Cmd) {
+		cmd.Path = copyBinary(t)
+		cmd.Args[0] = cmd.Path
+	})
+	server := harness.number("start")
+	address := harness.do("sub listen 127.0.0.1:0")
+	if got, want := listeningPIDs(t, address), sorted(harness.pid(), server); !slices.Equal(got, want) {
+		t.Errorf("seen from outside: %v; want %v", got, want)
+	}
+	harness.do("start " + own)
+	if got, want := harness.do("sub listeners "+address), fmt.Sprintf("[{%d server}] <nil>", server); got != want {
+		t.Errorf("seen by another child of the harness: %s; want %s", got, want)
 	}
 }
 

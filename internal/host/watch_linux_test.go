@@ -121,6 +121,21 @@ func TestWatchCountsThreads(t *testing.T) {
 	}
 }
 
+func TestWatchKeepsSwitchesOfThreadsThatEnded(t *testing.T) {
+	c := startChild(t)
+	w := watch(t, c.pid())
+	c.do("threads 5")
+	before := sample(t, w)
+	if before.VoluntarySwitches < 500 {
+		t.Errorf("%d voluntary switches after 500 waits", before.VoluntarySwitches)
+	}
+	c.do("release")
+	eventually(t, "the threads end", func() bool { return sample(t, w).Threads <= before.Threads-3 })
+	if after := sample(t, w).VoluntarySwitches; after < before.VoluntarySwitches {
+		t.Errorf("%d voluntary switches, when threads ended %d", before.VoluntarySwitches, after)
+	}
+}
+
 func TestWatchTakesInDescendants(t *testing.T) {
 	c := startChild(t)
 	before := c.number("start")

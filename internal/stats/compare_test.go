@@ -60,6 +60,21 @@ func TestComparePairedKnownValues(t *testing.T) {
 	}
 }
 
+// Of the differences 1, 1, -1 and 2 the first three share rank 2. Of the 16 ways
+// to give signs to 2, 2, 2 and 4, four have a negative sum of at most 2, so that
+// p is 2 * 4/16. A difference of 0 changes nothing.
+func TestComparePairedWithTies(t *testing.T) {
+	a := []float64{1, 1, math.E, 1, 5}
+	b := []float64{math.E, math.E, 1, 8, 5}
+	c, err := stats.ComparePaired(a, b, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.P != 0.5 {
+		t.Errorf("p = %v; want 0.5", c.P)
+	}
+}
+
 func TestVerdicts(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -240,6 +255,17 @@ func TestCompareBySimulation(t *testing.T) {
 				}
 				if err != nil {
 					t.Fatal(err)
+				}
+				// A verdict stands on both legs.
+				want := stats.NoDifference
+				switch {
+				case c.P < c.Alpha && c.Low > 1:
+					want = stats.Higher
+				case c.P < c.Alpha && c.High < 1:
+					want = stats.Lower
+				}
+				if c.Verdict != want {
+					t.Errorf("verdict %q with p %v and %v to %v", c.Verdict, c.P, c.Low, c.High)
 				}
 				return c
 			}
