@@ -158,20 +158,33 @@ func (c Comparison) String() string {
 	return fmt.Sprintf("inconclusive: %s is too few to detect any difference at alpha %g, which takes %d of each", n, c.Alpha, c.Needed)
 }
 
+// comparisonJSON is a Comparison on the wire, where what is unknown is null.
+type comparisonJSON struct {
+	A       Estimate `json:"a"`
+	B       Estimate `json:"b"`
+	Ratio   float64  `json:"ratio"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
+	P       float64  `json:"p"`
+	Alpha   float64  `json:"alpha"`
+	Test    string   `json:"test"`
+	Needed  int      `json:"needed"`
+	Verdict Verdict  `json:"verdict"`
+}
+
 // MarshalJSON writes {a, b, ratio, low, high, p, alpha, test, needed, verdict}.
 func (c Comparison) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		A       Estimate `json:"a"`
-		B       Estimate `json:"b"`
-		Ratio   float64  `json:"ratio"`
-		Low     *float64 `json:"low"`
-		High    *float64 `json:"high"`
-		P       float64  `json:"p"`
-		Alpha   float64  `json:"alpha"`
-		Test    string   `json:"test"`
-		Needed  int      `json:"needed"`
-		Verdict Verdict  `json:"verdict"`
-	}{c.A, c.B, c.Ratio, finite(c.Low), finite(c.High), c.P, c.Alpha, c.Test, c.Needed, c.Verdict})
+	return json.Marshal(comparisonJSON{c.A, c.B, c.Ratio, finite(c.Low), finite(c.High), c.P, c.Alpha, c.Test, c.Needed, c.Verdict})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Comparison) UnmarshalJSON(data []byte) error {
+	var in comparisonJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*c = Comparison{in.A, in.B, in.Ratio, known(in.Low, math.Inf(-1)), known(in.High, math.Inf(1)), in.P, in.Alpha, in.Test, in.Needed, in.Verdict}
+	return nil
 }
 
 func checkSamples(a, b []float64, alpha float64) error {

@@ -340,4 +340,30 @@ func TestComparisonJSON(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("JSON is %s\nwant    %s", got, want)
 	}
+	var back stats.Comparison
+	if err := json.Unmarshal(got, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, back); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	if err := json.Unmarshal([]byte(`{"a":1}`), &back); err == nil {
+		t.Error("a number was read as an estimate")
+	}
+}
+
+// At a level this strict the approximate quantile lies beyond the last rank.
+func TestTinyAlpha(t *testing.T) {
+	for _, alpha := range []float64{1e-12, 1e-25} {
+		c, err := stats.ComparePaired(seq(100, 101), seq(200, 101), alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(1 < c.Low && c.Low <= c.Ratio && c.Ratio <= c.High) {
+			t.Errorf("alpha %v: %v is not within %v to %v", alpha, c.Ratio, c.Low, c.High)
+		}
+		if _, err := stats.Compare(seq(100, 60), seq(200, 60), alpha, source(1)); err != nil {
+			t.Error(err)
+		}
+	}
 }

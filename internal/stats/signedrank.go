@@ -60,7 +60,8 @@ func criticalSum(n int, alpha float64) int {
 	}
 	if n > exactSignedRank {
 		distance := math.Erfinv(1-alpha) * math.Sqrt(2*variance(ranks))
-		return int((float64(n*(n+1))/2 - 1 - distance) / 2)
+		// Far out in the tail the approximation may find none where there is one.
+		return int(max(0, (float64(n*(n+1))/2-1-distance)/2))
 	}
 	sum, tail := -1, 0.0
 	for s, p := range distribution(ranks) {
