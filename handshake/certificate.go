@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 
 	"shakedown"
 	"shakedown/internal/certificate"
@@ -43,15 +44,28 @@ func (m *Machine) takeChain(list [][]byte) error {
 	return f
 }
 
-// verifySignature checks a signature of the server's key. What cannot be
-// verified here is said to be so, not taken for good.
-func (m *Machine) verifySignature(v shakedown.Version, scheme shakedown.SignatureScheme, content, signature []byte) error {
+// checkScheme checks that the server may sign with the scheme: it was offered,
+// belongs to the version and goes with the key.
+func (m *Machine) checkScheme(v shakedown.Version, scheme shakedown.SignatureScheme) error {
+	m.observed.SignatureScheme = scheme
+	if !slices.Contains(m.config.SignatureSchemes, scheme) {
+		return misbehaved(shakedown.AlertIllegalParameter, "the server signed with %s, which was not offered", scheme)
+	}
 	if m.chain.LeafKey == nil {
-		m.observed.Verification = shakedown.VerificationNotSupported
 		return nil
 	}
 	if err := suite.CheckKey(scheme, v, m.chain.LeafKey); err != nil {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server signed with %s, which does not go with its %s key: %v", scheme, m.keyName(), err)
+		return misbehaved(shakedown.AlertIllegalParameter, "the server signed with %s, which does not go with its %s key in %s: %v", scheme, m.keyName(), v, err)
+	}
+	return nil
+}
+
+// verifySignature checks a signature of the server's key. What cannot be
+// verified here is said to be so, not taken for good.
+func (m *Machine) verifySignature(scheme shakedown.SignatureScheme, content, signature []byte) error {
+	if m.chain.LeafKey == nil {
+		m.observed.Verification = shakedown.VerificationNotSupported
+		return nil
 	}
 	switch err := suite.Verify(scheme, m.chain.LeafKey, content, signature); {
 	case errors.Is(err, suite.ErrNotSupported):
@@ -68,11 +82,7 @@ func (m *Machine) decompress(body []byte) ([]byte, error) {
 	if err := cc.Parse(body); err != nil {
 		return nil, malformed(err)
 	}
-	offered := false
-	for _, a := range m.config.CompressCertificate {
-		offered = offered || a == cc.Algorithm
-	}
-	if !offered {
+	if !slices.Contains(m.config.CompressCertificate, cc.Algorithm) {
 		return nil, misbehaved(shakedown.AlertIllegalParameter, "the server compressed its certificate with algorithm %d, which was not offered", cc.Algorithm)
 	}
 	plain, err := certificate.Decompress(cc.Algorithm, cc.Data, cc.UncompressedLength)
@@ -147,10 +157,8 @@ func (m *Machine) sendCertificateVerify(scheme shakedown.SignatureScheme, conten
 func (m *Machine) clientScheme(v shakedown.Version) (shakedown.SignatureScheme, error) {
 	ours := suite.SchemesFor(v, m.config.Certificate.Signer.Public())
 	for _, s := range ours {
-		for _, theirs := range m.tls12.schemes {
-			if s == theirs {
-				return s, nil
-			}
+		if slices.Contains(m.tls12.schemes, s) {
+			return s, nil
 		}
 	}
 	return 0, incompatible(shakedown.AlertHandshakeFailure, "use a client certificate of another kind",

@@ -69,6 +69,10 @@ func (c *Client) CanOffer(s *Session) error {
 		return errors.New("the session has no session ID")
 	case mode != shakedown.ModeSessionID && len(s.Ticket) == 0:
 		return errors.New("the session has no ticket")
+	case s.ExtendedMasterSecret && c.config.NoExtendedMasterSecret && s.Version != shakedown.TLS13:
+		return errors.New("the session has an extended master secret, which is not offered: no server may resume it so (RFC 7627, section 5.3)")
+	case mode == shakedown.ModeEarlyData && s.ALPN != "" && !slices.Contains(c.config.ALPN, s.ALPN):
+		return fmt.Errorf("early data needs the session's ALPN protocol %q, which is not offered", s.ALPN)
 	case mode == shakedown.ModeEarlyData && s.MaxEarlyData == 0:
 		return errors.New("the session's ticket does not allow early data")
 	case mode == shakedown.ModeEarlyData && int64(len(c.config.Request)) > int64(s.MaxEarlyData):
@@ -79,6 +83,13 @@ func (c *Client) CanOffer(s *Session) error {
 	info, ok := suite.Lookup(s.CipherSuite)
 	if !ok {
 		return fmt.Errorf("the session's cipher suite %s is not supported", s.CipherSuite)
+	}
+	size := suite.MasterSize12
+	if s.Version == shakedown.TLS13 {
+		size = info.Hash.Size()
+	}
+	if len(s.Secret) != size {
+		return fmt.Errorf("the session's secret has %d bytes, not %d: it was not saved whole", len(s.Secret), size)
 	}
 	sameHash := func(id shakedown.CipherSuite) bool {
 		other, ok := suite.Lookup(id)
@@ -156,7 +167,7 @@ func (c *Client) layOut() {
 		if len(cfg.CompressCertificate) > 0 {
 			add(shakedown.ExtCompressCertificate, wire.AppendCompressCertificate(nil, cfg.CompressCertificate))
 		}
-		if !cfg.NoTickets || cfg.Mode.Resumes() {
+		if !cfg.NoTickets {
 			mode := byte(wire.PSKModeDHEKE)
 			if cfg.PSKOnly {
 				mode = wire.PSKModeKE

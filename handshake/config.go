@@ -216,6 +216,9 @@ func checkMode(c *Config) error {
 	if c.Complete == shakedown.CompleteResponse && len(c.Request) == 0 {
 		return fmt.Errorf("completion %q needs a request to send", c.Complete)
 	}
+	if c.NoTickets && (c.Mode == shakedown.ModeTicket || c.Mode == shakedown.ModePSK || c.Mode == shakedown.ModeEarlyData) {
+		return fmt.Errorf("mode %s needs tickets, but none are to be asked for", c.Mode)
+	}
 	if c.Complete == shakedown.CompleteTicket && (c.NoTickets || c.Mode == shakedown.ModeSessionID) {
 		return fmt.Errorf("completion %q waits for a ticket, but none is asked for", c.Complete)
 	}
@@ -308,8 +311,8 @@ func checkSizes(c *Config) error {
 		return fmt.Errorf("max_fragment_length %d is not one of 1 to 4 (RFC 6066, section 4)", c.MaxFragmentLength)
 	case c.MaxFragmentLength > 0 && c.RecordSizeLimit > 0:
 		return fmt.Errorf("max_fragment_length and record_size_limit exclude each other (RFC 8449, section 5)")
-	case c.RecordSizeLimit > 0 && c.RecordSizeLimit < 64:
-		return fmt.Errorf("record_size_limit %d is under the least allowed, 64 (RFC 8449, section 4)", c.RecordSizeLimit)
+	case c.RecordSizeLimit > 0 && (c.RecordSizeLimit < 64 || c.RecordSizeLimit > 1<<14+1):
+		return fmt.Errorf("record_size_limit %d is not one of 64 to 16385 (RFC 8449, section 4)", c.RecordSizeLimit)
 	case c.PadTo < 0 || c.PadTo > 1<<15:
 		return fmt.Errorf("a ClientHello cannot be padded to %d bytes: the limit here is 32768", c.PadTo)
 	case len(c.ServerName) > 255:

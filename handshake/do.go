@@ -61,12 +61,7 @@ func NewConn(conn net.Conn, client *Client, planned time.Time, rec Recorder) *Co
 // Handshake runs until the handshake is done or has failed, which
 // Result.Failure tells. An error means that it could not be begun.
 func (c *Conn) Handshake(ctx context.Context, session *Session) error {
-	// A context that ends makes the blocking read return at once.
-	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if deadline, ok := ctx.Deadline(); ok {
-		c.conn.SetDeadline(deadline)
-	}
+	defer c.bound(ctx)()
 	m := c.Machine
 	c.read = c.since()
 	if err := m.Start(c.client, session); err != nil {
@@ -77,11 +72,28 @@ func (c *Conn) Handshake(ctx context.Context, session *Session) error {
 	return nil
 }
 
+// bound has the connection's reads and writes end with ctx, until release is
+// called, which leaves the connection without a deadline.
+func (c *Conn) bound(ctx context.Context) (release func()) {
+	deadline, _ := ctx.Deadline() // zero for none
+	c.conn.SetDeadline(deadline)
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.conn.SetDeadline(time.Unix(1, 0)) // makes a blocking read return at once
+		close(interrupted)
+	})
+	return func() {
+		if !stop() {
+			<-interrupted
+		}
+		c.conn.SetDeadline(time.Time{})
+	}
+}
+
 // Collect goes on reading after the handshake until the context ends, the server
 // closes or until enough says so: for tickets and responses.
 func (c *Conn) Collect(ctx context.Context, enough func() bool) {
-	stop := context.AfterFunc(ctx, func() { c.conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer c.bound(ctx)()
 	for c.Result.Failure == nil && ctx.Err() == nil && !enough() {
 		if !c.run(ctx, EventWait) {
 			break

@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"crypto/elliptic"
 	"crypto/rsa"
 	"slices"
 
@@ -31,6 +32,19 @@ func supportedGroup(g shakedown.Group) bool {
 // groupInTLS12 reports whether RFC 8422 or RFC 7919 lets TLS 1.2 use the group.
 func groupInTLS12(g shakedown.Group) bool {
 	return slices.Contains(suite.Groups(shakedown.TLS12), g)
+}
+
+// curveGroup returns the group on an ECDSA key's curve.
+func curveGroup(c elliptic.Curve) (shakedown.Group, bool) {
+	switch c {
+	case elliptic.P256():
+		return shakedown.Secp256r1, true
+	case elliptic.P384():
+		return shakedown.Secp384r1, true
+	case elliptic.P521():
+		return shakedown.Secp521r1, true
+	}
+	return 0, false
 }
 
 // certificateCurve reports whether the group is a curve of ECDSA certificates.

@@ -45,6 +45,7 @@ type Machine struct {
 	flushed int // bytes of the Workspace's output that events cover
 
 	records recordLayer
+	useless int // messages after the handshake, in a row, that bring nothing
 
 	// The handshake's own values, in the order they become known.
 	hello        []byte // the ClientHello sent, without record header
@@ -130,6 +131,7 @@ func (m *Machine) reset(client *Client, session *Session) {
 	m.events, m.head = m.events[:0], 0
 	m.clear()
 	m.records.reset()
+	m.useless = 0
 	m.shares = m.shares[:0]
 	m.cookie, m.retryGroup, m.retrySuite = nil, 0, 0
 	m.info, m.resumed, m.chain, m.staple = nil, false, nil, m.staple[:0]
@@ -200,11 +202,27 @@ func (m *Machine) take(msg message) {
 	if m.LogMessages {
 		m.tell(shakedown.Received, msg.kind.String(), len(msg.raw), m.records.span, m.records.read != nil)
 	}
+	if msg.kind == wire.TypeHelloRequest && m.state == stateHandshake && m.client.offers12 && m.observed.Version != shakedown.TLS13 {
+		// RFC 5246 section 7.4.1.1: ignored while a handshake is under way, and
+		// never part of the transcript.
+		if err := m.countUseless(msg); err != nil {
+			m.fail(err)
+		}
+		return
+	}
 	if err := m.step(m, msg); err != nil {
 		m.fail(err)
 		return
 	}
 	m.checkDone()
+}
+
+// countUseless bears with a message that brings nothing, but not with many.
+func (m *Machine) countUseless(msg message) error {
+	if m.useless++; m.useless > maxIdle {
+		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent %s %d times in a row", msg.kind, m.useless)
+	}
+	return nil
 }
 
 // checkDone tells EventDone once the handshake is complete in the sense of
@@ -256,7 +274,7 @@ func (m *Machine) SendData(data []byte) {
 // SendCloseNotify queues a close_notify alert.
 func (m *Machine) SendCloseNotify() {
 	m.clear()
-	m.sendAlert(1, shakedown.AlertCloseNotify)
+	m.sendAlert(shakedown.AlertCloseNotify)
 	m.flush()
 }
 
@@ -294,7 +312,7 @@ func (m *Machine) fail(err error) {
 	f.Phase = m.phase
 	m.failure = f
 	if f.AlertSent && f.Alert != nil {
-		m.sendAlert(2, *f.Alert)
+		m.sendAlert(*f.Alert)
 		m.flush()
 	}
 	m.state = stateEnded

@@ -13,6 +13,10 @@ const (
 	// maxIdle bounds records in a row that carry the handshake no further: empty
 	// ones, change_cipher_spec, warnings. More is an attack or a broken peer.
 	maxIdle = 32
+
+	// Levels of alerts (RFC 8446, section 6).
+	warning = 1
+	fatal   = 2
 )
 
 // recordLayer turns the server's bytes into records and the records' contents
@@ -20,7 +24,6 @@ const (
 type recordLayer struct {
 	input   []byte // unread bytes: of the last Feed, or partial
 	partial []byte // owned: the start of a record
-	fed     bool   // input aliases the driver's buffer
 
 	messages []byte // unread handshake bytes, alias of a record or of spanning
 	spanning []byte // owned: a message that spans records or Feeds
@@ -30,8 +33,17 @@ type recordLayer struct {
 	idle     int
 
 	read, write suite.Protection // nil: plaintext
+	inner       bool             // the read protection is TLS 1.3's: it hides content types
 	limit       int              // of a ciphertext fragment
-	early       bool             // the first record is still to come
+	contents    contentLimits
+	early       bool // the first record is still to come
+}
+
+// contentLimits are the most bytes that a record may hold, as agreed by
+// max_fragment_length or record_size_limit.
+type contentLimits struct {
+	send, receive int
+	plaintext     bool // they hold for unprotected records too
 }
 
 // record is one record of the server, decrypted.
@@ -43,6 +55,7 @@ type record struct {
 
 func (r *recordLayer) reset() {
 	*r = recordLayer{partial: r.partial[:0], spanning: r.spanning[:0], limit: wire.MaxCiphertext12, early: true}
+	r.contents = contentLimits{wire.MaxPlaintext, wire.MaxPlaintext, true}
 }
 
 func (r *recordLayer) feed(b []byte) {
@@ -51,21 +64,20 @@ func (r *recordLayer) feed(b []byte) {
 		r.input = r.partial
 		return
 	}
-	r.input, r.fed = b, true
+	r.input = b
 }
 
 // save copies what is unread out of the driver's buffer.
 func (r *recordLayer) save() {
-	if len(r.messages) > 0 && (len(r.spanning) == 0 || &r.messages[0] != &r.spanning[0]) {
-		r.spanning = append(r.spanning[:0], r.messages...)
-		r.messages = r.spanning
+	if len(r.messages) > 0 {
+		r.keepMessages()
 	}
 	if len(r.input) == 0 {
 		r.partial = r.partial[:0]
 	} else if len(r.partial) == 0 || &r.input[0] != &r.partial[0] {
 		r.partial = append(r.partial[:0], r.input...)
 	}
-	r.input, r.fed = nil, false
+	r.input = nil
 	if len(r.partial) > 0 {
 		r.input = r.partial
 	}
@@ -101,7 +113,17 @@ func (r *recordLayer) addMessages(payload []byte) {
 		r.messages, r.first = payload, r.count-1
 		return
 	}
-	r.spanning = append(append(r.spanning[:0], r.messages...), payload...)
+	r.keepMessages()
+	r.spanning = append(r.spanning, payload...)
+	r.messages = r.spanning
+}
+
+// keepMessages has the unread handshake bytes lie in spanning, and nothing else.
+func (r *recordLayer) keepMessages() {
+	if len(r.messages) > 0 && len(r.messages) == len(r.spanning) && &r.messages[0] == &r.spanning[0] {
+		return // a message that came in many pieces is not copied again for each
+	}
+	r.spanning = append(r.spanning[:0], r.messages...)
 	r.messages = r.spanning
 }
 
@@ -127,6 +149,9 @@ func (r *recordLayer) nextRecord() (record, bool, error) {
 	r.input = r.input[size:]
 	r.early = false
 	rec := record{kind: h.Type, payload: raw[wire.RecordHeaderLen:], size: size}
+	if r.inner && h.Type != wire.ApplicationData && h.Type != wire.ChangeCipherSpec {
+		return record{}, false, misbehaved(shakedown.AlertUnexpectedMessage, "the server sent an unprotected record of type %s (RFC 8446, section 5.2)", h.Type)
+	}
 	if r.read == nil || h.Type == wire.ChangeCipherSpec {
 		// RFC 8446 section 5: change_cipher_spec is never protected in TLS 1.3;
 		// takeRecord judges whether it may come now.
@@ -140,6 +165,9 @@ func (r *recordLayer) nextRecord() (record, bool, error) {
 		return record{}, false, misbehaved(suite.AlertFor(err), "the server sent a record that does not open: %v", err)
 	}
 	rec.kind, rec.payload = wire.ContentType(kind), plaintext
+	if r.inner && rec.kind == wire.ChangeCipherSpec {
+		return record{}, false, misbehaved(shakedown.AlertUnexpectedMessage, "the server sent a protected change_cipher_spec (RFC 8446, section 5)")
+	}
 	return rec, true, nil
 }
 
@@ -179,10 +207,14 @@ func (r *recordLayer) checkFirstBytes() error {
 // takeRecord deals with one record of the server.
 func (m *Machine) takeRecord(rec record) error {
 	r := &m.records
-	if m.phase < shakedown.PhaseServerHello && rec.kind != wire.AlertRecord {
+	if rec.kind == wire.Handshake {
 		m.reach(shakedown.PhaseServerHello)
 	}
-	if len(r.messages) > 0 && rec.kind != wire.Handshake {
+	if len(rec.payload) > r.contents.receive && (r.contents.plaintext || r.read != nil) {
+		return misbehaved(shakedown.AlertRecordOverflow, "the server sent a record with %d bytes, the limit is %d", len(rec.payload), r.contents.receive)
+	}
+	// An alert is worth more than the complaint about its place.
+	if len(r.messages) > 0 && rec.kind != wire.Handshake && rec.kind != wire.AlertRecord {
 		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent a record of type %s in the middle of a handshake message (RFC 8446, section 5.1)", rec.kind)
 	}
 	progress := len(rec.payload) > 0
@@ -244,7 +276,6 @@ func (m *Machine) takeAlert(payload []byte) error {
 	if m.LogMessages {
 		m.tell(shakedown.Received, "Alert ("+alert.Description.String()+")", len(payload), 1, m.records.read != nil)
 	}
-	const warning = 1
 	switch {
 	case alert.Description == shakedown.AlertCloseNotify && m.state == stateDone:
 		m.state = stateEnded
@@ -269,6 +300,7 @@ func (m *Machine) takeData(payload []byte) error {
 	if m.LogMessages {
 		m.tell(shakedown.Received, "application data", len(payload), 1, true)
 	}
+	m.useless = 0
 	m.reach(shakedown.PhaseResponse)
 	m.push(Event{Kind: EventData, Bytes: payload})
 	m.checkDone()
@@ -279,7 +311,7 @@ func (m *Machine) takeData(payload []byte) error {
 func (m *Machine) writeRecords(kind wire.ContentType, payload []byte) {
 	r := &m.records
 	for {
-		n := min(len(payload), m.fragmentLimit())
+		n := min(len(payload), m.contentLimit())
 		start := len(m.ws.out)
 		if r.write == nil || kind == wire.ChangeCipherSpec {
 			version := shakedown.TLS12
@@ -315,9 +347,10 @@ func (m *Machine) clear() {
 	}
 }
 
-func (m *Machine) fragmentLimit() int {
-	if m.records.write != nil && m.tls13.peerLimit > 0 {
-		return m.tls13.peerLimit
+// contentLimit returns the most bytes that the next record may hold.
+func (m *Machine) contentLimit() int {
+	if c := &m.records.contents; c.plaintext || m.records.write != nil {
+		return c.send
 	}
 	return wire.MaxPlaintext
 }
@@ -336,7 +369,13 @@ func (m *Machine) count(d shakedown.Direction, size int) {
 
 func (m *Machine) countReceived(rec record) { m.count(shakedown.Received, rec.size) }
 
-func (m *Machine) sendAlert(level uint8, a shakedown.Alert) {
+// sendAlert sends an alert: a warning where the RFCs know it as one, fatal
+// otherwise.
+func (m *Machine) sendAlert(a shakedown.Alert) {
+	level := uint8(fatal)
+	if a == shakedown.AlertCloseNotify || a == shakedown.AlertNoRenegotiation {
+		level = warning
+	}
 	if m.LogMessages {
 		m.tell(shakedown.Sent, "Alert ("+a.String()+")", 2, 1, m.records.write != nil)
 	}
@@ -347,7 +386,7 @@ func (m *Machine) sendAlert(level uint8, a shakedown.Alert) {
 func (m *Machine) sendHandshake(t wire.HandshakeType, msg []byte) {
 	m.transcript.add(msg)
 	if m.LogMessages {
-		records := (len(msg) + wire.MaxPlaintext - 1) / wire.MaxPlaintext
+		records := (len(msg) + m.contentLimit() - 1) / m.contentLimit()
 		m.tell(shakedown.Sent, t.String(), len(msg), records, m.records.write != nil)
 	}
 	m.writeRecords(wire.Handshake, msg)

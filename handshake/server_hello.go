@@ -33,15 +33,9 @@ func (m *Machine) readServerHello(msg message) error {
 		m.push(Event{Kind: EventDone})
 		return nil
 	}
-	if !slices.Contains(m.config.CipherSuites, sh.CipherSuite) {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which was not offered", sh.CipherSuite)
-	}
-	info, ok := suite.Lookup(sh.CipherSuite)
-	if !ok || version < info.MinVersion || version > info.MaxVersion {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which is not one of %s", sh.CipherSuite, version)
-	}
-	if sh.Compression != 0 {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose compression method %d (RFC 8446, section 4.1.3)", sh.Compression)
+	info, err := m.selectedSuite(sh, version)
+	if err != nil {
+		return err
 	}
 	m.info, m.serverRandom = info, sh.Random
 	m.transcript.start(info.Hash)
@@ -86,6 +80,22 @@ func (m *Machine) selectedVersion(sh *wire.ServerHello) (shakedown.Version, erro
 	return version, nil
 }
 
+// selectedSuite returns the suite that the server chose, if it may. A
+// compression method was never there to choose.
+func (m *Machine) selectedSuite(sh *wire.ServerHello, version shakedown.Version) (*suite.Info, error) {
+	if !slices.Contains(m.config.CipherSuites, sh.CipherSuite) {
+		return nil, misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which was not offered", sh.CipherSuite)
+	}
+	info, ok := suite.Lookup(sh.CipherSuite)
+	if !ok || version < info.MinVersion || version > info.MaxVersion {
+		return nil, misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which is not one of %s", sh.CipherSuite, version)
+	}
+	if sh.Compression != 0 {
+		return nil, misbehaved(shakedown.AlertIllegalParameter, "the server chose compression method %d (RFC 8446, section 4.1.3)", sh.Compression)
+	}
+	return info, nil
+}
+
 // observeProbe records what a ServerHello tells without going further.
 func (m *Machine) observeProbe(sh *wire.ServerHello) {
 	if data, ok := sh.Extensions.Find(shakedown.ExtKeyShare); ok {
@@ -110,14 +120,12 @@ func (m *Machine) readHelloRetryRequest(sh *wire.ServerHello, msg message) error
 		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent a second HelloRetryRequest (RFC 8446, section 4.1.4)")
 	case !bytes.Equal(sh.SessionID, m.sessionID):
 		return misbehaved(shakedown.AlertIllegalParameter, "the server did not echo legacy_session_id in its HelloRetryRequest")
-	case !slices.Contains(m.config.CipherSuites, sh.CipherSuite):
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which was not offered", sh.CipherSuite)
 	case len(m.records.messages) > 0:
 		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent more behind its HelloRetryRequest without waiting")
 	}
-	info, ok := suite.Lookup(sh.CipherSuite)
-	if !ok || info.KeyExchange != suite.KeyExchangeTLS13 {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose cipher suite %s, which is not one of TLS 1.3", sh.CipherSuite)
+	info, err := m.selectedSuite(sh, version)
+	if err != nil {
+		return err
 	}
 	if err := m.readRetryExtensions(sh); err != nil {
 		return err

@@ -17,12 +17,20 @@ func (t *ticketState) set(raw, nonce []byte, ageAdd uint32) {
 	t.raw, t.nonce, t.ageAdd = append(t.raw[:0], raw...), append(t.nonce[:0], nonce...), ageAdd
 }
 
+// maxTickets bounds the tickets of one connection. Servers send one to four, and
+// can be told to send some hundreds.
+const maxTickets = 1024
+
 // addTicket tells a ticket.
-func (m *Machine) addTicket(t shakedown.Ticket, raw []byte) {
+func (m *Machine) addTicket(t shakedown.Ticket, raw []byte) error {
+	if len(m.observed.Tickets) == maxTickets {
+		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent more than %d tickets", maxTickets)
+	}
 	copy(t.Name[:], raw)
 	m.observed.Tickets = append(m.observed.Tickets, t)
 	m.reach(shakedown.PhaseTicket)
 	m.push(Event{Kind: EventTicket})
+	return nil
 }
 
 // Session returns a session made of the latest ticket, or of the session ID, or

@@ -2,6 +2,7 @@ package handshake
 
 import (
 	"bytes"
+	"crypto/ecdsa"
 	"slices"
 	"time"
 
@@ -101,9 +102,8 @@ func (m *Machine) readHelloExtensions12(sh *wire.ServerHello) (err error) {
 				return err
 			}
 		case shakedown.ExtRecordSizeLimit:
-			var limit uint16
-			if limit, err = wire.ParseRecordSizeLimit(e.Data); err == nil {
-				m.tls13.peerLimit = min(int(limit), wire.MaxPlaintext)
+			if err := m.acceptRecordSizeLimit(e.Data); err != nil {
+				return err
 			}
 		case shakedown.ExtSignedCertificateTimestamp:
 			if err := m.acceptSCTs(e.Data); err != nil {
@@ -159,14 +159,29 @@ func (m *Machine) readCertificate12(msg message) error {
 	if err := m.takeChain(cert.List); err != nil {
 		return err
 	}
-	if key := m.chain.LeafKey; key != nil && !m.info.AcceptsKey(key) {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server chose %s with a certificate of key %s", m.info.ID, m.keyName())
+	if err := m.checkKey12(); err != nil {
+		return err
 	}
 	if m.tls12.willStaple {
 		m.expect("CertificateStatus", (*Machine).readCertificateStatus)
 		return nil
 	}
 	m.expectKeyExchange()
+	return nil
+}
+
+// checkKey12 checks that the server's key goes with its suite and, on a curve,
+// with the groups offered (RFC 8422, sections 5.1 and 5.3).
+func (m *Machine) checkKey12() error {
+	key := m.chain.LeafKey
+	if key != nil && !m.info.AcceptsKey(key) {
+		return misbehaved(shakedown.AlertIllegalParameter, "the server chose %s with a certificate of key %s", m.info.ID, m.keyName())
+	}
+	if ec, ok := key.(*ecdsa.PublicKey); ok {
+		if g, known := curveGroup(ec.Curve); known && !slices.Contains(m.config.Groups, g) {
+			return misbehaved(shakedown.AlertIllegalParameter, "the server sent a certificate on curve %s, which was not offered (RFC 8422, section 5.3)", g)
+		}
+	}
 	return nil
 }
 
@@ -221,13 +236,12 @@ func (m *Machine) readServerKeyExchange(msg message) error {
 			return err
 		}
 	}
-	m.observed.SignatureScheme = scheme
-	if !slices.Contains(m.config.SignatureSchemes, scheme) {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server signed with %s, which was not offered", scheme)
+	if err := m.checkScheme(shakedown.TLS12, scheme); err != nil {
+		return err
 	}
 	if m.config.Work == shakedown.WorkFull {
 		content := append(append(append(m.ws.message[:0], m.random[:]...), m.serverRandom[:]...), params...)
-		if err := m.verifySignature(shakedown.TLS12, scheme, content, signature); err != nil {
+		if err := m.verifySignature(scheme, content, signature); err != nil {
 			return err
 		}
 	}
@@ -390,6 +404,9 @@ func (m *Machine) readTicket12(msg message) error {
 	if msg.kind != wire.TypeNewSessionTicket {
 		return m.unexpected(msg)
 	}
+	if m.tls12.pendingRead == nil {
+		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent NewSessionTicket behind ChangeCipherSpec (RFC 5077, section 3.3)")
+	}
 	t := &m.ws.ticket12
 	if err := t.Parse(msg.body); err != nil {
 		return malformed(err)
@@ -398,7 +415,7 @@ func (m *Machine) readTicket12(msg message) error {
 	m.expect("Finished", (*Machine).readFinished12)
 	if len(t.Ticket) > 0 {
 		m.ticket.set(t.Ticket, nil, 0)
-		m.addTicket(shakedown.Ticket{Bytes: len(t.Ticket), Lifetime: time.Duration(t.LifetimeHint) * time.Second}, t.Ticket)
+		return m.addTicket(shakedown.Ticket{Bytes: len(t.Ticket), Lifetime: time.Duration(t.LifetimeHint) * time.Second}, t.Ticket)
 	}
 	return nil
 }
@@ -434,7 +451,10 @@ func (m *Machine) readPostHandshake12(msg message) error {
 	if msg.kind != wire.TypeHelloRequest {
 		return m.unexpected(msg)
 	}
-	m.sendAlert(1, shakedown.AlertNoRenegotiation)
+	if err := m.countUseless(msg); err != nil {
+		return err
+	}
+	m.sendAlert(shakedown.AlertNoRenegotiation)
 	m.flush()
 	return nil
 }

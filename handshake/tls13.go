@@ -32,7 +32,6 @@ type tls13State struct {
 	master    suite.MasterSecret
 	requested bool // the server requested a certificate
 	context   []byte
-	peerLimit int // record_size_limit of the server, less the content type
 	// atServerFinished is the transcript hash that the application secrets bind.
 	atServerFinished [maxHashSize]byte
 	writeReady       bool // the application write key is in use
@@ -100,7 +99,7 @@ func (m *Machine) acceptPSK(data []byte) error {
 // sharedSecret computes the (EC)DHE secret with the server's key share. It is
 // nil for psk_ke alone.
 func (m *Machine) sharedSecret(peer wire.KeyShare) ([]byte, error) {
-	if peer.Group == 0 {
+	if len(peer.Public) == 0 {
 		if m.resumed && m.config.PSKOnly {
 			return nil, nil
 		}
@@ -128,7 +127,7 @@ func (m *Machine) useHandshakeKeys() error {
 	t := &m.tls13
 	t.client, t.server = t.handshake.Client(digest), t.handshake.Server(digest)
 	m.records.read = m.info.Protection13(t.server)
-	m.records.limit = wire.MaxCiphertext13
+	m.records.limit, m.records.inner = wire.MaxCiphertext13, true
 	if !m.early.offered {
 		m.records.write = m.info.Protection13(t.client)
 	}
@@ -159,8 +158,13 @@ func (m *Machine) readEncryptedExtensions(msg message) error {
 			return err
 		}
 	}
-	if m.early.offered && m.observed.EarlyData != shakedown.EarlyDataAccepted {
+	switch {
+	case !m.early.offered:
+	case m.observed.EarlyData != shakedown.EarlyDataAccepted:
 		m.records.write = m.info.Protection13(m.tls13.client)
+	case m.observed.ALPN != m.session.ALPN:
+		return misbehaved(shakedown.AlertIllegalParameter, "the server accepted early data sent for ALPN protocol %q and chose %q (RFC 8446, section 4.2.10)",
+			m.session.ALPN, m.observed.ALPN)
 	}
 	if m.resumed {
 		m.expect("Finished", (*Machine).readFinished13)
@@ -181,10 +185,7 @@ func (m *Machine) readEncryptedExtension(e wire.Extension) (err error) {
 	case shakedown.ExtMaxFragmentLength:
 		return m.acceptFragmentLength(e.Data)
 	case shakedown.ExtRecordSizeLimit:
-		var limit uint16
-		if limit, err = wire.ParseRecordSizeLimit(e.Data); err == nil {
-			m.tls13.peerLimit = min(int(limit), wire.MaxPlaintext+1) - 1
-		}
+		return m.acceptRecordSizeLimit(e.Data)
 	case shakedown.ExtEarlyData:
 		if !m.early.offered || !m.resumed {
 			return misbehaved(shakedown.AlertIllegalParameter, "the server accepted early data without the PSK it was sent under (RFC 8446, section 4.2.10)")
@@ -224,7 +225,25 @@ func (m *Machine) acceptFragmentLength(data []byte) error {
 	if uint8(code) != m.config.MaxFragmentLength {
 		return misbehaved(shakedown.AlertIllegalParameter, "the server answered max_fragment_length %d to %d (RFC 6066, section 4)", code, m.config.MaxFragmentLength)
 	}
-	m.tls13.peerLimit = code.Bytes()
+	m.records.contents = contentLimits{send: code.Bytes(), receive: code.Bytes(), plaintext: true}
+	return nil
+}
+
+// acceptRecordSizeLimit takes the server's limit and puts ours in force; in TLS
+// 1.3 both count the content type (RFC 8449, section 4).
+func (m *Machine) acceptRecordSizeLimit(data []byte) error {
+	limit, err := wire.ParseRecordSizeLimit(data)
+	if err != nil {
+		return malformed(err)
+	}
+	typ := 0
+	if m.observed.Version == shakedown.TLS13 {
+		typ = 1
+	}
+	m.records.contents = contentLimits{
+		send:    min(int(limit)-typ, wire.MaxPlaintext),
+		receive: min(int(m.config.RecordSizeLimit)-typ, wire.MaxPlaintext),
+	}
 	return nil
 }
 
@@ -325,13 +344,12 @@ func (m *Machine) readCertificateVerify13(msg message) error {
 	if err := cv.Parse(msg.body); err != nil {
 		return malformed(err)
 	}
-	m.observed.SignatureScheme = cv.Scheme
-	if !slices.Contains(m.config.SignatureSchemes, cv.Scheme) {
-		return misbehaved(shakedown.AlertIllegalParameter, "the server signed with %s, which was not offered", cv.Scheme)
+	if err := m.checkScheme(shakedown.TLS13, cv.Scheme); err != nil {
+		return err
 	}
 	if m.config.Work == shakedown.WorkFull {
 		content := suite.Content13(m.ws.message[:0], suite.ServerContext13, m.transcript.sum())
-		if err := m.verifySignature(shakedown.TLS13, cv.Scheme, content, cv.Signature); err != nil {
+		if err := m.verifySignature(cv.Scheme, content, cv.Signature); err != nil {
 			return err
 		}
 	}
@@ -363,6 +381,9 @@ func (m *Machine) checkFinished(msg message, want []byte) error {
 	finished := &m.ws.finished
 	if err := finished.Parse(msg.body); err != nil {
 		return malformed(err)
+	}
+	if len(finished.VerifyData) != len(want) {
+		return misbehaved(shakedown.AlertDecodeError, "the server's Finished has %d bytes, not %d", len(finished.VerifyData), len(want))
 	}
 	if !bytes.Equal(finished.VerifyData, want) {
 		return misbehaved(shakedown.AlertDecryptError, "the server's Finished does not verify")
@@ -448,8 +469,7 @@ func (m *Machine) readTicket13(msg message) error {
 		}
 	}
 	m.ticket.set(t.Ticket, t.Nonce, t.AgeAdd)
-	m.addTicket(shakedown.Ticket{Bytes: len(t.Ticket), Lifetime: time.Duration(t.Lifetime) * time.Second, MaxEarlyData: early}, t.Ticket)
-	return nil
+	return m.addTicket(shakedown.Ticket{Bytes: len(t.Ticket), Lifetime: time.Duration(t.Lifetime) * time.Second, MaxEarlyData: early}, t.Ticket)
 }
 
 func (m *Machine) readKeyUpdate(msg message) error {
@@ -459,6 +479,9 @@ func (m *Machine) readKeyUpdate(msg message) error {
 	}
 	if len(m.records.messages) > 0 {
 		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent more messages in the record of its KeyUpdate (RFC 8446, section 5.1)")
+	}
+	if err := m.countUseless(msg); err != nil {
+		return err
 	}
 	t := &m.tls13
 	t.server = t.server.Next()
