@@ -17,13 +17,19 @@ import (
 	"shakedown"
 )
 
-// Embedded starts a server inside this program, on Go's crypto/tls: nothing
-// needs to be installed. Its CPU time cannot be told from this program's own.
+// Embedded starts a server on Go's crypto/tls: nothing needs to be installed. It
+// runs inside this program, where its CPU time cannot be told from the program's
+// own, or in a process of its own.
 //
 // Workers are accept loops. They share one listening socket or, with Reuseport,
 // have one each; they share ticket keys or, with TicketsPerWorker, have keys of
 // their own, which is how servers behave that do not share them.
-type Embedded struct{}
+type Embedded struct {
+	// Command, if set, is a command line that calls [ServeEmbedded]: usually this
+	// program's own with some hidden argument. The server then runs as that
+	// process, on as many cores at once as it has workers.
+	Command []string
+}
 
 // Name implements [Driver].
 func (Embedded) Name() string { return "embedded" }
@@ -38,7 +44,7 @@ var embeddedGroups = []shakedown.Group{
 }
 
 // Can implements [Driver].
-func (Embedded) Can(s Spec) error {
+func (e Embedded) Can(s Spec) error {
 	s = s.withDefaults()
 	for _, k := range s.Certificates {
 		if !k.inGo() {
@@ -62,7 +68,7 @@ func (Embedded) Can(s Spec) error {
 		return fmt.Errorf("crypto/tls speaks a range of versions, not %v", s.Versions)
 	}
 	switch {
-	case s.CPUs != "":
+	case s.CPUs != "" && len(e.Command) == 0:
 		return errors.New("the embedded server shares its cores with the rest of this program")
 	case s.PreferServer:
 		return errors.New("crypto/tls chooses suites by its own order whatever is preferred")
@@ -97,6 +103,9 @@ func (e Embedded) Start(ctx context.Context, spec Spec, dir string) (*Server, er
 
 // up starts the listeners and their workers.
 func (e Embedded) up(ctx context.Context, m *material, addr netip.AddrPort) (instance, error) {
+	if len(e.Command) > 0 {
+		return e.upProcess(ctx, m, addr)
+	}
 	fail := func(err error) (instance, error) { return nil, &StartError{Driver: e.Name(), Err: err} }
 	configs, err := embeddedConfigs(ctx, m)
 	if err != nil {
@@ -194,7 +203,7 @@ func (m *material) embeddedStaple(ctx context.Context, i int) ([]byte, error) {
 	case StaplingFile:
 		return os.ReadFile(m.staples[i])
 	case StaplingResponder:
-		response, _, err := QueryOCSP(ctx, m.responder.URL(), m.certs[i])
+		response, _, err := QueryOCSP(ctx, m.certs[i].Leaf.OCSPServer[0], m.certs[i])
 		if err != nil {
 			return nil, err
 		}

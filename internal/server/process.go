@@ -17,6 +17,8 @@ type program struct {
 	dir    string // working directory
 	output string // file for what it writes to stdout and stderr
 	cpus   []int  // cores it may run on; empty: all
+	env    []string
+	stdin  []byte // first of its standard input, which then stays open
 
 	// orphan is the signal sent when this program dies: one on which the server
 	// ends its own children.
@@ -27,7 +29,7 @@ type program struct {
 // a ^C at the terminal does not reach it and its children can be ended with it.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // kept open: some servers end with their standard input
+	stdin  io.WriteCloser // kept open: some servers end with their standard input
 	exited chan struct{}
 }
 
@@ -44,6 +46,7 @@ func startProcess(p program) (*process, error) {
 	// Our own ticket keys and options only: nothing from the user's environment
 	// may change what the server is.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "LANG=C", "LC_ALL=C", "TZ=UTC"}
+	cmd.Env = append(cmd.Env, p.env...)
 	cmd.SysProcAttr = processAttributes(p.orphan)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -68,6 +71,12 @@ func startProcess(p program) (*process, error) {
 	if err := <-started; err != nil {
 		stdin.Close()
 		return nil, err
+	}
+	if len(p.stdin) > 0 {
+		if _, err := stdin.Write(p.stdin); err != nil {
+			proc.kill()
+			return nil, err
+		}
 	}
 	return proc, nil
 }

@@ -99,8 +99,10 @@ const startDeadline = 20 * time.Second
 func startProgram(ctx context.Context, driver string, p program, ready func(*process) bool, logs ...string) (*process, error) {
 	fail := func(err error) error {
 		output := lastLines(append(logs, p.output)...)
-		if lower := strings.ToLower(output); strings.Contains(lower, "address already in use") || strings.Contains(lower, "address is in use") {
-			err = errPortTaken
+		for _, words := range []string{"address already in use", "address is in use", errPortTaken.Error()} {
+			if strings.Contains(strings.ToLower(output), words) {
+				err = errPortTaken
+			}
 		}
 		return &StartError{Driver: driver, Err: err, Output: output}
 	}
