@@ -60,7 +60,13 @@ func Run(path string, rules []*Rule, opt Options) (*Report, error) {
 	for _, m := range config.Missing {
 		c.note("%s: include %s is not read (%s): what it holds is not judged", m.Include.Pos, m.Include.Arg(0), plain(m.Err))
 	}
-	if c.Fragment {
+	switch {
+	case c.Snippet:
+		c.note("%s has TLS settings and no server: it is read as part of a server that is alone on its socket", path)
+	case len(c.TLSSockets()) == 0:
+		c.note("%s opens no socket with TLS: there is next to nothing to judge", path)
+	}
+	if c.Fragment && !c.Snippet {
 		c.note("%s has no http{} of its own and is read as its inside: what surrounds it is not judged", path)
 	}
 	for _, r := range rules {

@@ -1,6 +1,10 @@
 package nginx
 
-import "strings"
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // Model is what one nginx of a given version makes of a configuration.
 type Model struct {
@@ -9,8 +13,11 @@ type Model struct {
 	// Fragment is true when the file has no http, stream or mail block of its own and reads like the inside of http{}:
 	// what surrounds it is not known then.
 	Fragment bool
-	Servers  []*Server // in the order nginx reads them
-	Sockets  []*Socket // in the order their first listen is read
+	// Snippet is true when a fragment has no server either but TLS settings, to be included in one: Servers then holds a
+	// single server on port 443 with those settings, as if the text stood in it.
+	Snippet bool
+	Servers []*Server // in the order nginx reads them
+	Sockets []*Socket // in the order their first listen is read
 
 	index map[*Directive]map[string][]*Directive // by block (nil: main), then by name
 }
@@ -53,6 +60,7 @@ func Interpret(c *Config, v Version) *Model {
 	if modules == 0 && !m.hasMainDirectives() {
 		m.Fragment = len(c.Main) > 0
 		m.servers("http", c.Main)
+		m.snippet()
 	}
 	m.sockets()
 	return m
@@ -67,6 +75,23 @@ func (m *Model) hasMainDirectives() bool {
 		}
 	}
 	return false
+}
+
+// snippet puts a server around TLS settings that have none.
+func (m *Model) snippet() {
+	main := m.Config.Main
+	settings := slices.ContainsFunc(main, func(d *Directive) bool { return strings.HasPrefix(d.Name, "ssl_") })
+	if len(m.Servers) > 0 || !settings || len(m.index[nil]["upstream"]) > 0 {
+		return
+	}
+	first := main[0]
+	server := &Directive{Name: "server", Pos: first.Pos, NameEnd: first.NameEnd, End: first.End, EndLine: first.EndLine, HasBlock: true, Block: main, File: first.File}
+	for _, d := range main {
+		d.Parent = server
+	}
+	m.Snippet = true
+	m.index[server], m.index[nil] = m.index[nil], nil
+	m.Servers = []*Server{{Module: "http", Block: server, model: m, Listens: []*Listen{{Address: "0.0.0.0", Port: 443, Family: IPv4, SSL: true}}}}
 }
 
 func (m *Model) add(block *Directive, list []*Directive) {
@@ -171,6 +196,9 @@ func (s *Server) Sockets(tls bool) []*Socket {
 
 // Name is the first server name, or where the block stands when it has none.
 func (s *Server) Name() string {
+	if s.model.Snippet {
+		return "the server that includes " + filepath.Base(s.Block.Pos.File)
+	}
 	for _, n := range s.Names {
 		if n != "" && n != "_" {
 			return n

@@ -154,6 +154,22 @@ func TestFragment(t *testing.T) {
 	}
 }
 
+func TestSnippet(t *testing.T) {
+	m := model(t, "1.27.3", "ssl_protocols TLSv1.3;\nssl_session_cache shared:Z:1m;", nil)
+	if !m.Fragment || !m.Snippet || len(m.TLSServers()) != 1 {
+		t.Fatalf("fragment %t, snippet %t, %d TLS servers", m.Fragment, m.Snippet, len(m.TLSServers()))
+	}
+	s := m.Servers[0]
+	if v := s.Get("ssl_protocols"); v.Words != "TLSv1.3" || v.Level != "server" || s.Cache().Zone != "Z" || m.Context(v.Directives[0]) != "http/server" {
+		t.Errorf("got %+v, cache %+v", v, s.Cache())
+	}
+	for _, text := range []string{"gzip on;", "upstream a { server b; } ssl_protocols TLSv1.3;", "server { } ssl_protocols TLSv1.3;", "location / { proxy_ssl_verify on; }"} {
+		if model(t, "1.27.3", text, nil).Snippet {
+			t.Errorf("%q is no snippet", text)
+		}
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	for _, test := range []struct{ version, name, want string }{
 		{"1.22.1", "ssl_protocols", "TLSv1 TLSv1.1 TLSv1.2"},
