@@ -14,21 +14,15 @@ import (
 	"shakedown/handshake"
 )
 
-// conn is a place for one connection at a time.
-type conn struct {
+// socket is a conn with its file descriptor.
+type socket struct {
+	conn
 	fd         int
 	generation uint32 // of the connections in this place
 	stage      stage
-	share      uint8 // of the mix
-	idle       bool  // handshake complete and counted; open until a ticket comes
-	ticketed   bool  // a ticket came
-	priming    bool  // not measured: it fetches sessions
-	hungUp     bool  // the peer sends no more
-	target     int
-	machine    *handshake.Machine
+	hungUp     bool // the peer sends no more
 	unsent     []byte
 	deadline   time.Duration
-	times      times
 }
 
 // stage is how far a connection is.
@@ -81,7 +75,7 @@ func (l *loop) start(i int32, planned time.Duration) {
 const edgeTriggered = 1 << 31
 
 // open makes the socket.
-func (l *loop) open(c *conn) error {
+func (l *loop) open(c *socket) error {
 	family := unix.AF_INET6
 	if _, is4 := l.remotes[c.target].(*unix.SockaddrInet4); is4 {
 		family = unix.AF_INET
@@ -124,7 +118,7 @@ func (l *loop) refuse(i int32, err error) {
 
 // connected goes on once TCP is, or turns out not to be: then it returns false
 // and the connection waits for its event.
-func (l *loop) connected(i int32, c *conn) bool {
+func (l *loop) connected(i int32, c *socket) bool {
 	c.times.connected = l.job.clock()
 	if rtt := l.job.plan.RTT; rtt > 0 {
 		// SYN and SYN-ACK took a round trip.
@@ -137,11 +131,14 @@ func (l *loop) connected(i int32, c *conn) bool {
 }
 
 // greet sends the ClientHello.
-func (l *loop) greet(i int32, c *conn) bool {
+func (l *loop) greet(i int32, c *socket) bool {
 	if c.machine == nil {
 		c.machine = handshake.NewMachine(&l.ws)
 	}
-	session := l.sessions.next(c)
+	session := l.sessions.next(&c.conn)
+	if c.priming && c.times.planned >= l.job.warmEnd {
+		l.started-- // it is not one of those asked for
+	}
 	if err := c.machine.Start(l.job.clients[c.share], session); err != nil {
 		l.fail(i, c, &shakedown.Failure{Class: shakedown.ClassOurs, Phase: shakedown.PhaseConnected, Text: err.Error(), Err: err})
 		return true
@@ -164,7 +161,7 @@ func (l *loop) greet(i int32, c *conn) bool {
 }
 
 // hold keeps what comes next back for the RTT.
-func (l *loop) hold(i int32, c *conn) {
+func (l *loop) hold(i int32, c *socket) {
 	l.held.push(waiting{at: l.job.clock() + l.job.plan.RTT, conn: i, generation: c.generation})
 }
 
@@ -198,7 +195,7 @@ func (l *loop) ready(e *unix.EpollEvent) {
 }
 
 // proceed goes on after the RTT.
-func (l *loop) proceed(i int32, c *conn) {
+func (l *loop) proceed(i int32, c *socket) {
 	if c.stage == stageGreeting {
 		l.greet(i, c)
 		return
@@ -209,7 +206,7 @@ func (l *loop) proceed(i int32, c *conn) {
 // receive reads all there is and goes through what it brings. A short read
 // means that there is no more, unless the peer has hung up, whose end has to be
 // read too: its event has come already.
-func (l *loop) receive(i int32, c *conn) {
+func (l *loop) receive(i int32, c *socket) {
 	for {
 		n, err := unix.Read(c.fd, l.buffer)
 		switch {
@@ -233,7 +230,7 @@ func (l *loop) receive(i int32, c *conn) {
 
 // pump handles the Machine's events. It returns false when the connection is
 // over.
-func (l *loop) pump(i int32, c *conn) bool {
+func (l *loop) pump(i int32, c *socket) bool {
 	for {
 		switch e := c.machine.Next(); e.Kind {
 		case handshake.EventWait:
@@ -248,7 +245,7 @@ func (l *loop) pump(i int32, c *conn) bool {
 			}
 		case handshake.EventDone:
 			l.done(c)
-			if !l.sessions.wanted(c) {
+			if !l.sessions.wanted(&c.conn) {
 				l.end(i, c)
 				return false
 			}
@@ -256,7 +253,7 @@ func (l *loop) pump(i int32, c *conn) bool {
 		case handshake.EventTicket:
 			if c.idle {
 				c.ticketed = true
-				l.sessions.keep(c)
+				l.sessions.keep(&c.conn)
 			}
 		case handshake.EventFailed:
 			if c.idle {
@@ -274,7 +271,7 @@ func (l *loop) pump(i int32, c *conn) bool {
 
 // send writes b, or keeps what the socket does not take yet. It returns false
 // when the connection is over.
-func (l *loop) send(i int32, c *conn, b []byte) bool {
+func (l *loop) send(i int32, c *socket, b []byte) bool {
 	if len(c.unsent) > 0 {
 		c.unsent = append(c.unsent, b...)
 		return true
@@ -293,14 +290,14 @@ func (l *loop) send(i int32, c *conn, b []byte) bool {
 	return true
 }
 
-func (l *loop) sendRest(i int32, c *conn) bool {
+func (l *loop) sendRest(i int32, c *socket) bool {
 	rest := c.unsent
 	c.unsent = nil
 	return l.send(i, c, rest)
 }
 
 // done counts a complete handshake.
-func (l *loop) done(c *conn) {
+func (l *loop) done(c *socket) {
 	c.times.complete = l.job.clock()
 	c.idle = true
 	if c.priming {
@@ -309,18 +306,18 @@ func (l *loop) done(c *conn) {
 		l.tally.success(c.share, c.machine, c.times.complete-l.job.warmEnd, c.times)
 	}
 	if c.machine.Observed().Version != shakedown.TLS13 {
-		l.sessions.keep(c) // all that it brings is here
+		l.sessions.keep(&c.conn) // all that it brings is here
 	}
 }
 
 // fail counts a failed handshake and ends its connection.
-func (l *loop) fail(i int32, c *conn, f *shakedown.Failure) {
+func (l *loop) fail(i int32, c *socket, f *shakedown.Failure) {
 	l.count(c, f)
 	l.shut(i, c)
 	l.free = append(l.free, i)
 }
 
-func (l *loop) count(c *conn, f *shakedown.Failure) {
+func (l *loop) count(c *socket, f *shakedown.Failure) {
 	if c.priming {
 		l.tally.primed.Failures++
 	} else {
@@ -329,7 +326,7 @@ func (l *loop) count(c *conn, f *shakedown.Failure) {
 }
 
 // broken ends a connection that the network or the server ended.
-func (l *loop) broken(i int32, c *conn, err error) {
+func (l *loop) broken(i int32, c *socket, err error) {
 	if c.idle {
 		l.end(i, c)
 		return
@@ -351,7 +348,7 @@ func (l *loop) timeOut(i int32) {
 }
 
 // end closes a connection that has done its work.
-func (l *loop) end(i int32, c *conn) {
+func (l *loop) end(i int32, c *socket) {
 	if l.job.plan.Close == CloseNotify && c.machine.Failure() == nil {
 		c.machine.SendCloseNotify()
 		if e := c.machine.Next(); e.Kind == handshake.EventWrite {
@@ -363,7 +360,7 @@ func (l *loop) end(i int32, c *conn) {
 }
 
 // shut closes the socket, which takes it out of epoll too.
-func (l *loop) shut(i int32, c *conn) {
+func (l *loop) shut(i int32, c *socket) {
 	if c.fd >= 0 {
 		unix.Close(c.fd)
 		c.fd = -1

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -35,11 +36,13 @@ type job struct {
 	order   []uint8                  // shares in the order in which they take turns
 	pools   [][][]*handshake.Session // to begin with, by share and target
 
-	base    time.Time     // the clock's zero: the load begins
-	warmEnd time.Duration // since base: measuring begins
-	end     time.Duration // since base: no handshake begins any more
-	stop    atomic.Int32  // see the stop constants
-	quota   []int64       // of each thread, with a Count
+	base    time.Time       // the clock's zero: the load begins
+	warmEnd time.Duration   // since base: measuring begins
+	end     time.Duration   // since base: no handshake begins any more
+	stop    atomic.Int32    // see the stop constants
+	halt    context.Context // ends with stopNow, for those who block
+	cancel  context.CancelFunc
+	quota   []int64 // of each thread, with a Count
 
 	published []atomic.Pointer[snapshot] // of each thread
 }
@@ -56,6 +59,12 @@ type snapshot struct {
 	handshakes, failures int64
 	inFlight             int
 	p50, p99             time.Duration
+}
+
+// leave has every thread leave what is under way.
+func (j *job) leave() {
+	j.stop.Store(stopNow)
+	j.cancel()
 }
 
 func (j *job) clock() time.Duration { return time.Since(j.base) }
@@ -101,6 +110,7 @@ func prepare(plan Plan) (*job, error) {
 	}
 	plan.Threads = threads(&plan)
 	j := &job{plan: plan, published: make([]atomic.Pointer[snapshot], plan.Threads)}
+	j.halt, j.cancel = context.WithCancel(context.Background())
 	for _, share := range plan.Mix {
 		cfg := plan.Config
 		cfg.Mode = share.Mode

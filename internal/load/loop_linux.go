@@ -17,7 +17,7 @@ type loop struct {
 	job     *job
 	id      int
 	epoll   int
-	conns   []conn
+	conns   []socket
 	free    []int32 // connections at rest
 	active  queue   // connections at work, oldest first: their time-outs are in order
 	resting fifo    // connections at rest until a time, after a failure to connect
@@ -48,7 +48,7 @@ func newLoop(j *job, id int) (*loop, error) {
 		n++
 	}
 	l := &loop{
-		job: j, id: id, conns: make([]conn, n), free: make([]int32, 0, n), tally: newTally(),
+		job: j, id: id, conns: make([]socket, n), free: make([]int32, 0, n), tally: newTally(),
 		events: make([]unix.EpollEvent, 512), buffer: make([]byte, readSize), sessions: newSessions(j),
 		turn: id * len(j.order) / p.Threads, target: id, source: id,
 	}

@@ -34,6 +34,7 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 	if err != nil {
 		return nil, err
 	}
+	defer j.cancel()
 	priming, err := j.prime(ctx)
 	if err != nil {
 		return nil, err
@@ -123,11 +124,11 @@ func (m *monitor) watch(ctx context.Context, ended <-chan error, workers int) er
 			j.stop.Store(stopStart)
 			drain = time.After(drainAtMost)
 		case <-drain:
-			j.stop.Store(stopNow)
+			j.leave()
 		case err := <-ended:
 			workers--
 			if err != nil {
-				j.stop.Store(stopNow)
+				j.leave()
 				first = errors.Join(first, err)
 			}
 		}

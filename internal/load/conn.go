@@ -1,0 +1,14 @@
+package load
+
+import "shakedown/handshake"
+
+// conn is a place for one connection at a time, as both loops know it.
+type conn struct {
+	share    uint8 // of the mix
+	idle     bool  // handshake complete and counted; open until a ticket comes
+	ticketed bool  // a ticket came
+	priming  bool  // not measured: it fetches sessions
+	target   int
+	machine  *handshake.Machine
+	times    times
+}
