@@ -33,7 +33,10 @@ type app struct {
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.traceCommand(),
+		a.demoCommand(),
 		a.benchCommand(),
+		a.compareCommand(),
+		a.lintCommand(),
 		a.serveCommand(),
 	}
 }

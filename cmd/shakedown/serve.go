@@ -129,6 +129,7 @@ func startEmbedded(ctx context.Context, spec server.Spec, dir string) (*served, 
 		return nil, err
 	}
 	cmd.Cancel = stdin.Close
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // it is bound to one core
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, err

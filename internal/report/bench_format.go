@@ -46,7 +46,7 @@ func (b *Bench) WriteGobench(w io.Writer) error {
 	result := func(n int64, values ...benchfmt.Value) error {
 		r := &benchfmt.Result{Name: benchfmt.Name(b.benchmarkName()), Iters: int(n), Values: values}
 		for _, c := range [][2]string{{"goos", b.Environment.OS}, {"goarch", b.Environment.Arch}, {"cpu", b.Environment.CPU}, {"target", b.Target.String()}} {
-			r.SetConfig(c[0], c[1])
+			r.Config = append(r.Config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true})
 		}
 		return out.Write(r)
 	}

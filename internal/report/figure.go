@@ -108,6 +108,9 @@ func percent(f float64) string {
 // values behind it.
 func interval(e stats.Estimate, what string, format func(float64) string) string {
 	n := count(e.N, what)
+	if e.N == 0 {
+		return "no whole " + what + " to tell from"
+	}
 	if math.IsInf(e.Low, 0) || math.IsInf(e.High, 0) || math.IsNaN(e.Median) {
 		return fmt.Sprintf("median of %s, too few for an interval", n)
 	}

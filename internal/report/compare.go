@@ -1,0 +1,302 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"shakedown/internal/stats"
+)
+
+// CompareSchema names the JSON of [Compare].
+const CompareSchema = "shakedown/compare/v1"
+
+// alpha is the level of the tests: 5%.
+const alpha = 0.05
+
+// Compare says what two benches, made one after the other, tell about B
+// against A.
+type Compare struct {
+	Schema string            `json:"schema"`
+	A      Compared          `json:"a"`
+	B      Compared          `json:"b"`
+	Gap    time.Duration     `json:"apart_ns"`         // between their starts
+	Rate   *stats.Comparison `json:"handshakes_per_s"` // null if a run has no whole second
+	// ServerCPU per handshake, in ns; null if a run did not see its server.
+	ServerCPU *CostComparison `json:"server_cpu_per_handshake_ns"`
+	// Single are figures of which each run has one only, so that no test can
+	// tell a difference from chance.
+	Single []SingleFigure `json:"single"`
+	// Differences in what was asked and on what machine.
+	Differences []string `json:"differences"`
+	// Warnings say why a difference may not come from what was changed.
+	Warnings []string `json:"warnings"`
+	Slower   bool     `json:"slower"` // B costs more CPU or is slower, by a test
+}
+
+// Compared is one of the runs.
+type Compared struct {
+	File       string    `json:"file"`
+	Target     string    `json:"target"`
+	Started    time.Time `json:"started"`
+	Handshakes int64     `json:"handshakes"`
+	Failures   int64     `json:"failures"`
+	LimitedBy  string    `json:"limited_by"`
+}
+
+// CostComparison compares the medians over the seconds of two runs by their
+// intervals.
+type CostComparison struct {
+	A       stats.Estimate `json:"a"`
+	B       stats.Estimate `json:"b"`
+	Ratio   float64        `json:"ratio"`
+	Verdict stats.Verdict  `json:"verdict"` // by whether the intervals overlap
+}
+
+// SingleFigure is a figure of which each run has one.
+type SingleFigure struct {
+	Name  string   `json:"name"`
+	A     float64  `json:"a"`
+	B     float64  `json:"b"`
+	NA    int64    `json:"n_a"` // measurements behind it
+	NB    int64    `json:"n_b"`
+	Ratio *float64 `json:"ratio"` // B/A; null if A is 0
+	unit  unit
+}
+
+// ReadBench reads the JSON of a bench.
+func ReadBench(data []byte) (*Bench, error) {
+	var b Bench
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if head.Schema != BenchSchema {
+		return nil, fmt.Errorf("its schema is %q, not %q", head.Schema, BenchSchema)
+	}
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, err
+	}
+	return &b, nil
+}
+
+// NewCompare compares two runs.
+func NewCompare(fileA string, a *Bench, fileB string, b *Bench) (*Compare, error) {
+	c := &Compare{
+		Schema: CompareSchema, A: compared(fileA, a), B: compared(fileB, b), Gap: b.Summary.Started.Sub(a.Summary.Started),
+		Single: []SingleFigure{}, Differences: differences(a, b),
+	}
+	if err := c.compareRates(a, b); err != nil {
+		return nil, err
+	}
+	c.compareCosts(a, b)
+	for _, f := range []struct {
+		name string
+		of   func(*Latency) *stats.Percentiles
+	}{
+		{"connect", func(l *Latency) *stats.Percentiles { return &l.Connect }},
+		{"handshake", func(l *Latency) *stats.Percentiles { return &l.Handshake }},
+		{"total", func(l *Latency) *stats.Percentiles { return &l.Total }},
+	} {
+		pa, pb := f.of(&a.Latency), f.of(&b.Latency)
+		c.single(f.name+"_p50_ns", unitTime, float64(pa.P50), float64(pb.P50), pa.N, pb.N)
+		c.single(f.name+"_p99_ns", unitTime, float64(pa.P99), float64(pb.P99), pa.N, pb.N)
+	}
+	endedA, endedB := a.Summary.Handshakes+a.Summary.Failures, b.Summary.Handshakes+b.Summary.Failures
+	c.single("client_cpu_per_handshake_ns", unitTime, float64(a.Summary.ClientCPU), float64(b.Summary.ClientCPU), endedA, endedB)
+	if endedA > 0 && endedB > 0 {
+		c.single("failed", unitShare, float64(a.Summary.Failures)/float64(endedA), float64(b.Summary.Failures)/float64(endedB), endedA, endedB)
+	}
+	c.warn(a, b)
+	return c, nil
+}
+
+func compared(file string, b *Bench) Compared {
+	s := b.Summary
+	return Compared{file, b.Target.String(), s.Started, s.Handshakes, s.Failures, s.Limit.By}
+}
+
+// compareRates compares the whole seconds of both runs.
+func (c *Compare) compareRates(a, b *Bench) error {
+	ra, rb := rates(a), rates(b)
+	if len(ra) == 0 || len(rb) == 0 {
+		return nil
+	}
+	// The seed is fixed so that the same files give the same interval.
+	cmp, err := stats.Compare(ra, rb, alpha, rand.New(rand.NewPCG(1, 2)))
+	if err != nil {
+		return fmt.Errorf("comparing rates: %w", err)
+	}
+	c.Rate = &cmp
+	c.Slower = c.Slower || cmp.Verdict == stats.Lower
+	return nil
+}
+
+// rates returns the handshakes of each whole second. Seconds without one, which
+// have no ratio, are left out and are visible as failures or as the server's end.
+func rates(b *Bench) []float64 {
+	var list []float64
+	for _, s := range b.wholeSeconds() {
+		if s.Handshakes > 0 {
+			list = append(list, float64(s.Handshakes))
+		}
+	}
+	return list
+}
+
+// compareCosts compares server CPU per handshake. Of the values by second a
+// document has the median and its interval.
+func (c *Compare) compareCosts(a, b *Bench) {
+	if a.Server == nil || b.Server == nil || a.Server.PerSecond.N == 0 || b.Server.PerSecond.N == 0 {
+		return
+	}
+	ea, eb := a.Server.PerSecond, b.Server.PerSecond
+	cost := &CostComparison{A: ea, B: eb, Ratio: eb.Median / ea.Median, Verdict: stats.NoDifference}
+	switch {
+	case math.IsInf(ea.Low, 0) || math.IsInf(eb.Low, 0):
+		cost.Verdict = stats.Inconclusive
+	case eb.Low > ea.High:
+		cost.Verdict = stats.Higher
+	case eb.High < ea.Low:
+		cost.Verdict = stats.Lower
+	}
+	c.ServerCPU = cost
+	c.Slower = c.Slower || cost.Verdict == stats.Higher
+}
+
+func (c *Compare) single(name string, u unit, a, b float64, na, nb int64) {
+	f := SingleFigure{Name: name, A: a, B: b, NA: na, NB: nb, unit: u}
+	if a > 0 {
+		ratio := b / a
+		f.Ratio = &ratio
+	}
+	c.Single = append(c.Single, f)
+}
+
+// differences lists what was asked differently and what machine was another.
+func differences(a, b *Bench) []string {
+	list := []string{}
+	add := func(what string, x, y any) {
+		if !reflect.DeepEqual(x, y) {
+			list = append(list, fmt.Sprintf("%s: %v, then %v", what, x, y))
+		}
+	}
+	add("target", a.Target.String(), b.Target.String())
+	add("server name", a.Target.ServerName, b.Target.ServerName)
+	add("mode", a.Asked.Mode, b.Asked.Mode)
+	add("versions", a.Asked.Versions, b.Asked.Versions)
+	add("cipher suites", a.Asked.CipherSuites, b.Asked.CipherSuites)
+	add("groups", a.Asked.Groups, b.Asked.Groups)
+	add("signature schemes", a.Asked.SignatureSchemes, b.Asked.SignatureSchemes)
+	add("work", a.Asked.Work, b.Asked.Work)
+	add("completion", a.Asked.Complete, b.Asked.Complete)
+	add("mix", a.Plan.Mix, b.Plan.Mix)
+	add("loop", loop(a.Plan), loop(b.Plan))
+	add("threads", a.Plan.Threads, b.Plan.Threads)
+	add("close", a.Plan.Close, b.Plan.Close)
+	add("certificate", keys(a.Observed.Certificate), keys(b.Observed.Certificate))
+	add("CPU", a.Environment.CPU, b.Environment.CPU)
+	add("CPUs", a.Environment.CPUs, b.Environment.CPUs)
+	add("kernel", a.Environment.Kernel, b.Environment.Kernel)
+	add("software", a.Environment.Software, b.Environment.Software)
+	return list
+}
+
+func keys(m map[string]int64) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// warn says why a difference may not come from what was changed.
+func (c *Compare) warn(a, b *Bench) {
+	c.Warnings = []string{"the runs were made one after the other: whatever else changed between them, " +
+		"such as the load of the machine or its clock, is in the difference too"}
+	for _, r := range []struct {
+		name  string
+		bench *Bench
+	}{{"A", a}, {"B", b}} {
+		s := r.bench.Summary
+		if s.Steal != nil && *s.Steal >= 1 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s lost %.1f%% of its machine's time to others (steal)", r.name, *s.Steal))
+		}
+		if s.Limit.By == "client" {
+			c.Warnings = append(c.Warnings, r.name+" was limited by the client: its rate says nothing of the server")
+		}
+		if s.Limit.By == "rate asked" {
+			c.Warnings = append(c.Warnings, r.name+" made the rate that was asked for: compare its latency and CPU, not its rate")
+		}
+		if s.Interrupted {
+			c.Warnings = append(c.Warnings, r.name+" was interrupted")
+		}
+		if s.Mismatched > 0 {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s has %s not as asked", r.name, count(s.Mismatched, "handshake")))
+		}
+	}
+}
+
+// WriteText writes the comparison.
+func (c *Compare) WriteText(w io.Writer, s Style) error {
+	var t strings.Builder
+	for _, r := range []struct {
+		name string
+		run  Compared
+	}{{"A", c.A}, {"B", c.B}} {
+		fmt.Fprintf(&t, "%s  %s: %s, %s, %s failed, limited by %s, at %s\n", s.Bold(r.name), r.run.File, r.run.Target,
+			count(r.run.Handshakes, "handshake"), number(r.run.Failures), r.run.LimitedBy, r.run.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	t.WriteString("\n")
+	c.writeTested(&t, s)
+	rows := newTable("  ", "lrrrl")
+	rows.add("", "A", "B", "B/A", "")
+	for _, f := range c.Single {
+		ratio := "-"
+		if f.Ratio != nil {
+			ratio = significant(*f.Ratio)
+		}
+		name := strings.ReplaceAll(strings.TrimSuffix(f.Name, "_ns"), "_", " ")
+		rows.add(name, f.unit.format(f.A), f.unit.format(f.B), ratio, fmt.Sprintf("n = %s, %s", number(f.NA), number(f.NB)))
+	}
+	t.WriteString(s.Bold("one value for each run, so without a test") + "\n" + rows.String() + "\n")
+	for _, d := range c.Differences {
+		t.WriteString(wrap("differs: ", d))
+	}
+	for _, warning := range c.Warnings {
+		t.WriteString(wrap("note: ", warning))
+	}
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+func (c *Compare) writeTested(t *strings.Builder, s Style) {
+	t.WriteString(s.Bold("by second") + "\n")
+	if r := c.Rate; r != nil {
+		t.WriteString(wrap("  handshakes/s  ", fmt.Sprintf("A %s (%s); B %s (%s): %s", significant(r.A.Median), interval(r.A, "second", significant),
+			significant(r.B.Median), interval(r.B, "second", significant), r.String())))
+	} else {
+		t.WriteString("  handshakes/s  not compared: a run has no whole second\n")
+	}
+	if v := c.ServerCPU; v != nil {
+		verdict := map[stats.Verdict]string{
+			stats.Higher: "B higher", stats.Lower: "B lower",
+			stats.NoDifference: "the intervals overlap, so no difference is shown",
+			stats.Inconclusive: fmt.Sprintf("inconclusive: an interval takes %d seconds of each", stats.MinMedian),
+		}[v.Verdict]
+		t.WriteString(wrap("  server CPU    ", fmt.Sprintf("per handshake: A %s (%s); B %s (%s): %s, ratio %s", nanoseconds(v.A.Median), interval(v.A, "second", nanoseconds),
+			nanoseconds(v.B.Median), interval(v.B, "second", nanoseconds), verdict, significant(v.Ratio))))
+	} else {
+		t.WriteString("  server CPU    not compared: a run did not see its server for a second\n")
+	}
+	t.WriteString("\n")
+}
