@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 4 && os.Args[1] == orphanArgument {
+		fmt.Fprintln(os.Stderr, startAndWait(os.Args[2], os.Args[3]))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

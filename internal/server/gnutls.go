@@ -36,6 +36,8 @@ func (GnuTLS) Can(s Spec) error {
 		return err
 	}
 	switch {
+	case s.DHBits == 1024:
+		return errors.New("GnuTLS serves clients that name groups of RFC 7919 no other group")
 	case s.Workers > 1 || s.Reuseport:
 		return errors.New("gnutls-serv is one process without workers")
 	case s.Tickets == TicketsKeyFile || s.Tickets == TicketsPerWorker:
@@ -157,6 +159,14 @@ func gnutlsPriority(s Spec) (string, error) {
 				return "", fmt.Errorf("GnuTLS 3.7 has no group %s", g)
 			}
 			priority += ":+GROUP-" + strings.ToUpper(g.String())
+		}
+	}
+	if s.DHBits > 0 {
+		// Clients of RFC 7919 would otherwise be served a named group of another size.
+		for _, size := range []int{2048, 3072, 4096, 6144, 8192} {
+			if size != s.DHBits {
+				priority += fmt.Sprintf(":-GROUP-FFDHE%d", size)
+			}
 		}
 	}
 	if s.PreferServer {

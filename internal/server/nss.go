@@ -18,7 +18,8 @@ import (
 // NSS starts selfserv, the test server of Mozilla's NSS; its workers are
 // threads. It cannot be told to listen on 127.0.0.1 alone. Tickets, which it
 // hands out on demand, are demanded unless the spec says off; staples, which it
-// cannot read from a file, it signs itself with the authority's key.
+// cannot read from a file, it signs itself with the authority's key. It accepts
+// early data from ten seconds after its start, when it can tell replays.
 type NSS struct {
 	Path string // of selfserv; empty: found in PATH
 }

@@ -227,14 +227,14 @@ func TestReadLogs(t *testing.T) {
 		"haproxy": {
 			func() (Counts, error) {
 				return readHAProxyLog(write("[NOTICE] (1) : haproxy version\n" +
-					"REQUEST 1 0 TLSv1.3 TLS_AES_256_GCM_SHA384 0 a.example\n" +
+					"REQUEST 1 0 TLSv1.3 TLS_AES_256_GCM_SHA384 - a.example\n" +
 					"REQUEST - 0 TLSv1.3 TLS_AES_256_GCM_SHA384 0 a.example\n" +
 					"SILENT 1 0 TLSv1.3 TLS_AES_256_GCM_SHA384 0 a.example\n" +
-					"REQUEST 1 1 TLSv1.2 ECDHE-RSA-AES128-GCM-SHA256 1 -\n" +
+					"REQUEST 1 1 TLSv1.2 ECDHE-RSA-AES128-GCM-SHA256 - -\n" +
 					"SILENT - 1 TLSv1.3 TLS_AES_256_GCM_SHA384 0 -\n" +
 					"SILENT - 0 TLSv1.3 (NONE) 24 -\n"))
 			},
-			Counts{Handshakes: 3, Full: 1, Resumed: 2, Failed: 1, Requests: 3, EarlyData: 1},
+			Counts{Handshakes: 3, Full: 1, Resumed: 2, Failed: 1, Requests: 3, EarlyData: NotTold},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
