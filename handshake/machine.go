@@ -36,6 +36,7 @@ type Machine struct {
 	observed shakedown.Observed
 	failure  *shakedown.Failure
 	phase    shakedown.Phase // the latest reached
+	reached  uint16          // a bit for each phase reached
 	state    state
 	step     step   // what takes the next handshake message
 	awaiting string // that message's name, for words
@@ -127,7 +128,7 @@ func (m *Machine) reset(client *Client, session *Session) {
 		Mode: shakedown.ModeFull, EarlyData: shakedown.EarlyDataNone, Verification: shakedown.VerificationSkipped,
 		Tickets: tickets, Flights: flights,
 	}
-	m.failure, m.phase, m.state = nil, shakedown.PhaseConnected, stateHandshake
+	m.failure, m.phase, m.reached, m.state = nil, shakedown.PhaseConnected, 0, stateHandshake
 	m.events, m.head = m.events[:0], 0
 	m.clear()
 	m.records.reset()
@@ -237,7 +238,7 @@ func (m *Machine) checkDone() {
 			return
 		}
 	case shakedown.CompleteResponse:
-		if m.phase < shakedown.PhaseResponse {
+		if !m.has(shakedown.PhaseResponse) {
 			return
 		}
 	}
@@ -295,12 +296,16 @@ func (m *Machine) tell(d shakedown.Direction, name string, bytes, records int, e
 	m.push(Event{Kind: EventMessage, Message: Message{Direction: d, Name: name, Bytes: bytes, Records: records, Encrypted: encrypted}})
 }
 
+// reach tells a phase when it is first reached. The order is not always that of
+// the constants: in TLS 1.2 the ticket comes before the handshake is complete.
 func (m *Machine) reach(p shakedown.Phase) {
-	if p > m.phase {
-		m.phase = p
+	if !m.has(p) {
+		m.phase, m.reached = p, m.reached|1<<p
 		m.push(Event{Kind: EventPhase, Phase: p})
 	}
 }
+
+func (m *Machine) has(p shakedown.Phase) bool { return m.reached&(1<<p) != 0 }
 
 // expect sets what the next handshake message is to be.
 func (m *Machine) expect(name string, s step) { m.awaiting, m.step = name, s }

@@ -46,6 +46,22 @@ type peer13 struct {
 	master         suite.MasterSecret
 }
 
+// keys13 are the application secrets of both sides.
+type keys13 struct {
+	p              *peer
+	client, server suite.TrafficSecret
+}
+
+func (k *keys13) nextServer() {
+	k.server = k.server.Next()
+	k.p.write = k.p.info.Protection13(k.server)
+}
+
+func (k *keys13) nextClient() {
+	k.client = k.client.Next()
+	k.p.read = k.p.info.Protection13(k.client)
+}
+
 // send takes the message through the script's hooks.
 func (p *peer13) send(t wire.HandshakeType, raw []byte) {
 	p.t.Helper()
@@ -73,7 +89,7 @@ func play13(t testing.TB, cfg handshake.Config, session *handshake.Session, s sc
 	if s.identity == "" {
 		s.identity = "p256"
 	}
-	p := &peer13{peer: newPeer(t, &cfg, session), script: &s}
+	p := &peer13{peer: newPeer(t, cfg, session), script: &s}
 	id := identities[s.identity]()
 	p.chain, p.key = id.chain, id.key
 	p.info, _ = suite.Lookup(s.suite)
@@ -271,7 +287,8 @@ func (p *peer13) readClientFlight() {
 	if got := p.message(wire.TypeFinished); string(got) != string(want) {
 		p.t.Fatalf("the client's Finished is %x, want %x", got, want)
 	}
-	p.read = p.info.Protection13(p.master.Client(atServerFinished))
+	p.keys = &keys13{p.peer, p.master.Client(atServerFinished), p.master.Server(atServerFinished)}
+	p.read = p.info.Protection13(p.keys.client)
 }
 
 var earlyRequest = []byte("GET /early HTTP/1.1\r\n\r\n")

@@ -36,6 +36,7 @@ type peer struct {
 	session    *handshake.Session
 	read       suite.Protection // nil: plaintext
 	write      suite.Protection
+	keys       *keys13 // once a TLS 1.3 handshake is complete
 	transcript []byte
 
 	sent   []byte // by the client, not yet read
@@ -45,9 +46,9 @@ type peer struct {
 	done   bool
 }
 
-func newPeer(t testing.TB, cfg *handshake.Config, session *handshake.Session) *peer {
+func newPeer(t testing.TB, cfg handshake.Config, session *handshake.Session) *peer {
 	t.Helper()
-	client, err := handshake.NewClient(cfg)
+	client, err := handshake.NewClient(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +172,16 @@ func (p *peer) digest() []byte {
 	h := p.info.Hash.New()
 	h.Write(p.transcript)
 	return h.Sum(nil)
+}
+
+// told returns how often the client told that it reached the phase.
+func (p *peer) told(phase shakedown.Phase) (n int) {
+	for _, e := range p.events {
+		if e.Kind == handshake.EventPhase && e.Phase == phase {
+			n++
+		}
+	}
+	return n
 }
 
 // alerts reads the rest of what the client sent and returns its alerts.

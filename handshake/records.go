@@ -250,7 +250,7 @@ func (m *Machine) takeRecord(rec record) error {
 
 func (m *Machine) takeChangeCipherSpec(payload []byte) error {
 	if err := wire.ParseChangeCipherSpec(payload); err != nil {
-		return malformed(err)
+		return misbehaved(shakedown.AlertUnexpectedMessage, "the server sent a %v (RFC 8446, section 5)", err)
 	}
 	if m.LogMessages {
 		m.tell(shakedown.Received, "ChangeCipherSpec", len(payload), 1, false)
@@ -315,7 +315,7 @@ func (m *Machine) writeRecords(kind wire.ContentType, payload []byte) {
 		start := len(m.ws.out)
 		if r.write == nil || kind == wire.ChangeCipherSpec {
 			version := shakedown.TLS12
-			if m.phase < shakedown.PhaseServerHello && kind == wire.Handshake {
+			if !m.has(shakedown.PhaseServerHello) && kind == wire.Handshake {
 				version = shakedown.TLS10 // for old servers (RFC 8446, section 5.1)
 			}
 			m.ws.out = wire.RecordHeader{Type: kind, Version: version, Length: n}.Append(m.ws.out)

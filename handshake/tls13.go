@@ -275,9 +275,9 @@ func (m *Machine) readCertificateRequest13(msg message) error {
 
 func (m *Machine) readCertificate13(msg message) error {
 	body := msg.body
-	switch msg.kind {
-	case wire.TypeCertificate:
-	case wire.TypeCompressedCertificate:
+	switch {
+	case msg.kind == wire.TypeCertificate:
+	case msg.kind == wire.TypeCompressedCertificate && len(m.config.CompressCertificate) > 0:
 		var err error
 		if body, err = m.decompress(msg.body); err != nil {
 			return err
