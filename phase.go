@@ -109,7 +109,7 @@ func (ps *Phases) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*ps = Phases{}
-	for p := range NumPhases {
+	for p := PhaseStarted; p < NumPhases; p++ {
 		if ns, ok := m[p.String()+"_ns"]; ok {
 			ps.Mark(p, time.Duration(ns))
 		}

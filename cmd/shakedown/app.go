@@ -36,6 +36,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.demoCommand(),
 		a.benchCommand(),
 		a.compareCommand(),
+		a.hostCommand(),
 		a.lintCommand(),
 		a.serveCommand(),
 	}

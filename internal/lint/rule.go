@@ -19,6 +19,9 @@ const (
 
 func (s Severity) rank() int { return slices.Index([]Severity{Error, Warning, Info}, s) }
 
+// AtLeast reports whether s is as bad as other, or worse.
+func (s Severity) AtLeast(other Severity) bool { return s.rank() <= other.rank() }
+
 // Rule is what its folder says. Severity is the usual one; a finding may have another, as the text tells.
 type Rule struct {
 	ID       string

@@ -67,7 +67,7 @@ func Run(path string, rules []*Rule, opt Options) (*Report, error) {
 		c.note("%s opens no socket with TLS: there is next to nothing to judge", path)
 	}
 	if c.Fragment && !c.Snippet {
-		c.note("%s has no http{} of its own and is read as its inside: what surrounds it is not judged", path)
+		c.note("%s has no http{} of its own and is read as its inside: what surrounds it, other servers on its sockets included, is not judged", path)
 	}
 	for _, r := range rules {
 		c.rule = r

@@ -135,7 +135,8 @@ func checkCiphDHEDead(c *checker) {
 
 func checkCiphStaticRSA(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
-		if kinds, all := c.kinds(s); all && !slices.Contains(kinds, "RSA") || c.unsure(s, "ssl_ciphers") {
+		kinds, all := c.kinds(s)
+		if all && !slices.Contains(kinds, "RSA") || c.unsure(s, "ssl_ciphers") {
 			return
 		}
 		i := slices.IndexFunc(suites(s), func(x suite) bool { return x.kx == "RSA" })
@@ -147,6 +148,9 @@ func checkCiphStaticRSA(c *checker) {
 			which = "the cipher string"
 		}
 		f := c.report(place, "%s lets RSA key exchange in (%s) for %s: no forward secrecy, and no faster (1314 against 1448 us)", which, suites(s)[i].name, s.Name())
+		if !all {
+			f.Message += " (if its certificate, which is not read, is RSA)"
+		}
 		if s.Get("ssl_ciphers").Set() && !strings.Contains(place.Arg(0), "@") {
 			f.fix(setArgs(place, quote(place.Arg(0)+":!kRSA")))
 		}

@@ -35,6 +35,8 @@ func significant(v float64) string {
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 0.9995:
 		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a >= 0.0995:
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	case a == 0:
 		return "0"
 	}
