@@ -114,7 +114,10 @@ func (b *Bench) writeSummary(t *strings.Builder, s Style) {
 		rows.add("rate", significant(float64(m.Handshakes)/m.Duration.Seconds())+"/s", "over the whole time, which has no full second and so no interval")
 	}
 	if v := b.Server; v != nil {
-		rows.add("server CPU", Duration(v.PerHandshake), fmt.Sprintf("per handshake, n = %s; by second: %s", number(m.Handshakes+m.Failures), interval(v.PerSecond, "second", nanoseconds)))
+		rows.add("server CPU", Duration(v.PerHandshake), fmt.Sprintf("per handshake, n = %s", number(m.Handshakes+m.Failures)))
+		if v.PerSecond.N > 0 {
+			rows.add("", nanoseconds(v.PerSecond.Median), "by second: "+interval(v.PerSecond, "second", nanoseconds))
+		}
 		rows.add("", fmt.Sprintf("%.2f cores", v.Busy), fmt.Sprintf("in use by %s; %s MB of memory (PSS)", count(v.Processes, "process"), significant(float64(v.Memory.PSS)/1e6)))
 	} else {
 		rows.add("server CPU", "not seen", m.ServerNotSeen)

@@ -253,8 +253,8 @@ func (c *Compare) WriteText(w io.Writer, s Style) error {
 		name string
 		run  Compared
 	}{{"A", c.A}, {"B", c.B}} {
-		fmt.Fprintf(&t, "%s  %s: %s, %s, %s failed, limited by %s, at %s\n", s.Bold(r.name), r.run.File, r.run.Target,
-			count(r.run.Handshakes, "handshake"), number(r.run.Failures), r.run.LimitedBy, r.run.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
+		fmt.Fprintf(&t, "%s  %s: %s at %s\n   %s, %s failed, limited by %s\n", s.Bold(r.name), r.run.File, r.run.Target, r.run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
+			count(r.run.Handshakes, "handshake"), number(r.run.Failures), r.run.LimitedBy)
 	}
 	t.WriteString("\n")
 	c.writeTested(&t, s)
@@ -265,7 +265,7 @@ func (c *Compare) WriteText(w io.Writer, s Style) error {
 		if f.Ratio != nil {
 			ratio = significant(*f.Ratio)
 		}
-		name := strings.ReplaceAll(strings.TrimSuffix(f.Name, "_ns"), "_", " ")
+		name := strings.NewReplacer("_ns", "", "_", " ", "cpu", "CPU").Replace(f.Name)
 		rows.add(name, f.unit.format(f.A), f.unit.format(f.B), ratio, fmt.Sprintf("n = %s, %s", number(f.NA), number(f.NB)))
 	}
 	t.WriteString(s.Bold("one value for each run, so without a test") + "\n" + rows.String() + "\n")

@@ -168,7 +168,7 @@ func (d *Demo) conclude(p pair, metric string, c stats.Comparison) {
 		return
 	}
 	lead := "In " + p.given + " a handshake with the " + p.nameB + " certificate"
-	other := "one with the " + p.nameA
+	other := "one with " + p.nameA
 	if p.versions {
 		lead, other = "With the "+p.given+" certificate a "+p.nameB+" handshake", "one of "+p.nameA
 	}

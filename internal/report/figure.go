@@ -99,6 +99,8 @@ func percent(f float64) string {
 		return ">99.99%"
 	case p == math.Trunc(p):
 		return strconv.FormatFloat(p, 'f', 0, 64) + "%"
+	case p >= 100:
+		return number(int64(math.Round(p))) + "%"
 	case p > 10 && p < 99:
 		return strconv.FormatFloat(p, 'f', 1, 64) + "%"
 	default:

@@ -93,10 +93,10 @@ type TraceVerification struct {
 	Apart bool `json:"apart"`
 }
 
-// Window compares the server's first flight with the initial window of TCP.
+// Window compares the server's flight of handshake messages with the initial window of TCP.
 type Window struct {
 	Bytes int `json:"bytes"`        // of the window
-	Used  int `json:"flight_bytes"` // of the server's first flight
+	Used  int `json:"flight_bytes"` // of the server's flight
 	// Extra round trips that the flight takes because it is over the window, if
 	// the window doubles with each.
 	Extra int `json:"extra_round_trips"`
@@ -136,11 +136,15 @@ func (t *Trace) SetResult(r shakedown.Result) {
 	if r.Failure == nil {
 		t.Mismatch = append(t.Mismatch, r.Asked.Mismatch(&r.Observed)...)
 	}
+	retried := r.Observed.HelloRetryRequest // which is a flight before the one that counts
 	for _, f := range t.Flights {
-		if f.Direction == shakedown.Received {
-			t.InitialWindow = NewWindow(f.Bytes)
+		if f.Direction == shakedown.Sent {
+			continue
+		}
+		if t.InitialWindow = NewWindow(f.Bytes); !retried {
 			break
 		}
+		retried = false
 	}
 	t.remark()
 }
@@ -153,7 +157,7 @@ func (t *Trace) remark() {
 		add("the server asked for another key share (HelloRetryRequest), which costs a round trip: it would have taken %s at once", o.Group)
 	}
 	if w := t.InitialWindow; w != nil && w.Extra > 0 {
-		add("the server's first flight of %s bytes is over TCP's initial window of %s bytes (10 segments of 1,460): "+
+		add("the server's flight of %s bytes is over TCP's initial window of %s bytes (10 segments of 1,460): "+
 			"where the server does not raise the window, it takes %s more", number(w.Used), number(w.Bytes), count(w.Extra, "round trip"))
 	}
 	if c := t.Chain; c != nil {

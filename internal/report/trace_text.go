@@ -105,7 +105,7 @@ func (t *Trace) writeWaterfall(b *strings.Builder, s Style) {
 	for _, line := range lines[1:] {
 		b.WriteString(line + "\n")
 	}
-	legend := "ms since the planned start, as seen by the client; bytes of each message before encryption"
+	legend := "ms since the planned start, seen by the client; bytes before encryption"
 	if encrypted {
 		legend += "; {} encrypted"
 	}
@@ -121,7 +121,7 @@ func (t *Trace) writeFlights(b *strings.Builder, s Style) {
 	windowed := false
 	for i, f := range t.Flights {
 		note := ""
-		if w := t.InitialWindow; f.Direction == shakedown.Received && !windowed {
+		if w := t.InitialWindow; w != nil && w.Used == f.Bytes && f.Direction == shakedown.Received && !windowed {
 			windowed = true
 			note = fmt.Sprintf("%s of TCP's initial window of %s bytes", percent(float64(w.Used)/float64(w.Bytes)), number(w.Bytes))
 		}
