@@ -1,0 +1,260 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"shakedown"
+	"shakedown/handshake"
+	"shakedown/internal/suite"
+)
+
+// prober makes the connections to one address. It owns the budget and the pace,
+// and keeps what every connection came to, for answers to draw on.
+type prober struct {
+	plan    *Plan
+	target  *Target
+	address netip.AddrPort
+	seen    *Observation
+
+	// What is learnt on the way.
+	http  bool // it answers requests
+	wide  bool // it takes none of the suites of a client of today: all are offered
+	stock map[string][]*handshake.Session
+	// rotation is what earlier runs tell of the ticket keys; empty: nothing.
+	rotation string
+
+	mu     sync.Mutex
+	made   int // connections
+	held   int // of the budget: kept for what comes later
+	source int // of the plan's: the next
+	next   time.Time
+	log    []*outcome
+}
+
+func newProber(plan *Plan, target *Target, address netip.AddrPort) *prober {
+	return &prober{
+		plan: plan, target: target, address: address,
+		seen: &Observation{}, stock: map[string][]*handshake.Session{},
+	}
+}
+
+// left is how many connections may still be made.
+func (p *prober) left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.plan.MaxConnections - p.made - p.held
+}
+
+// take takes up to n connections from the budget.
+func (p *prober) take(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n = max(0, min(n, p.plan.MaxConnections-p.made-p.held))
+	p.made += n
+	return n
+}
+
+// pause waits until n connections may begin together.
+func (p *prober) pause(ctx context.Context, n int) error {
+	p.mu.Lock()
+	now := time.Now()
+	start := p.next
+	if start.Before(now) {
+		start = now
+	}
+	// What follows waits until these are paid for.
+	p.next = start.Add(time.Duration(float64(n) / p.plan.Rate * float64(time.Second)))
+	p.mu.Unlock()
+	return sleep(ctx, start.Sub(now))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// dial connects from the next source address.
+func (p *prober) dial(ctx context.Context) (net.Conn, error) {
+	dialer := net.Dialer{}
+	if n := len(p.plan.Sources); n > 0 {
+		p.mu.Lock()
+		source := p.plan.Sources[p.source%n]
+		p.source++
+		p.mu.Unlock()
+		dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", p.address.String())
+	if err != nil || p.plan.RTT == 0 {
+		return conn, err
+	}
+	if err := sleep(ctx, p.plan.RTT); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &distant{Conn: conn, rtt: p.plan.RTT}, nil
+}
+
+// distant is a connection whose answers take a round trip longer.
+type distant struct {
+	net.Conn
+	rtt time.Duration
+
+	mu   sync.Mutex
+	sent time.Time // when it was last written to
+}
+
+func (d *distant) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	d.sent = time.Now()
+	d.mu.Unlock()
+	return d.Conn.Write(b)
+}
+
+func (d *distant) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	d.mu.Lock()
+	wait := time.Until(d.sent.Add(d.rtt))
+	d.mu.Unlock()
+	if n > 0 {
+		time.Sleep(wait) // no answer is older than what it answers
+	}
+	return n, err
+}
+
+// errBudget: no more connections may be made.
+var errBudget = errors.New("the budget of connections is used up (raise --max-connections)")
+
+// retryPause is how long to wait before a connection that failed is tried once
+// more: a server or a firewall may limit how fast they come.
+const retryPause = 300 * time.Millisecond
+
+// try makes one connection. One that came to trouble is tried once more, after a
+// pause; the second outcome counts.
+func (p *prober) try(ctx context.Context, a ask) *outcome {
+	o := p.once(ctx, a)
+	if o.kind() != trouble || ctx.Err() != nil {
+		return o
+	}
+	if err := sleep(ctx, retryPause); err != nil {
+		return o
+	}
+	if again := p.once(ctx, a); again.err == nil {
+		again.retried = true
+		return again
+	}
+	return o
+}
+
+func (p *prober) once(ctx context.Context, a ask) *outcome { return p.wave(ctx, []ask{a})[0] }
+
+// wave makes connections that are all open at once: they begin together, and none
+// is closed before all are done. Each begins its handshake as soon as it is
+// connected: while a worker computes, the next connection goes to another. There
+// is an outcome for each, also for those that the budget did not allow.
+func (p *prober) wave(ctx context.Context, asks []ask) []*outcome {
+	outcomes := make([]*outcome, len(asks))
+	n := p.take(len(asks))
+	for i := n; i < len(asks); i++ {
+		outcomes[i] = &outcome{ask: asks[i], err: errBudget}
+	}
+	if n == 0 {
+		return outcomes
+	}
+	if err := p.pause(ctx, n); err != nil {
+		for i := range n {
+			outcomes[i] = &outcome{ask: asks[i], err: err}
+		}
+		return outcomes
+	}
+	lines := make([]*line, n)
+	each(n, func(i int) {
+		lines[i] = p.connect(ctx, asks[i])
+		lines[i].run(ctx)
+	})
+	for i, l := range lines {
+		l.close()
+		outcomes[i] = l.outcome
+	}
+	p.mu.Lock()
+	p.log = append(p.log, outcomes[:n]...)
+	p.mu.Unlock()
+	return outcomes
+}
+
+// each calls f for 0 to n-1 at once and waits for all.
+func each(n int, f func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+// config returns what to offer in one mode: the versions of the mode, or those
+// given.
+func (p *prober) config(mode shakedown.Mode, versions ...shakedown.Version) handshake.Config {
+	c := p.target.Config
+	c.Mode, c.Versions, c.Complete = mode, versions, shakedown.CompleteFinished
+	c.StatusRequest = true
+	if len(versions) == 0 {
+		switch {
+		case mode == shakedown.ModePSK || mode == shakedown.ModeEarlyData:
+			c.Versions = []shakedown.Version{shakedown.TLS13}
+		case mode.Resumes():
+			c.Versions = []shakedown.Version{shakedown.TLS12}
+		default:
+			c.Versions = []shakedown.Version{shakedown.TLS13, shakedown.TLS12}
+		}
+	}
+	if p.wide {
+		for _, v := range c.Versions {
+			c.CipherSuites = append(c.CipherSuites, suite.Supported(v)...)
+		}
+	}
+	if p.http {
+		c.ALPN = []string{"http/1.1"}
+	}
+	return c
+}
+
+// hello returns what to offer when only the server's choice of it matters.
+func (p *prober) hello(versions ...shakedown.Version) handshake.Config {
+	c := p.config(shakedown.ModeFull, versions...)
+	c.ProbeOnly, c.ALPN = true, nil
+	return c
+}
+
+// counted runs f and returns how many connections it made.
+func (p *prober) counted(f func()) int {
+	before := p.left()
+	f()
+	return before - p.left()
+}
+
+// yes, no and unsure make answers.
+func yes(format string, args ...any) shakedown.Answer {
+	return shakedown.Answer{Verdict: shakedown.Yes, Evidence: fmt.Sprintf(format, args...)}
+}
+
+func no(format string, args ...any) shakedown.Answer {
+	return shakedown.Answer{Verdict: shakedown.No, Evidence: fmt.Sprintf(format, args...)}
+}
+
+func unsure(format string, args ...any) shakedown.Answer {
+	return shakedown.Answer{Verdict: shakedown.Inconclusive, Evidence: fmt.Sprintf(format, args...)}
+}
