@@ -35,6 +35,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.traceCommand(),
 		a.demoCommand(),
 		a.benchCommand(),
+		a.checkCommand(),
 		a.compareCommand(),
 		a.hostCommand(),
 		a.lintCommand(),
