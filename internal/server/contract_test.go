@@ -364,113 +364,6 @@ func TestContractFailedHandshake(t *testing.T) {
 	})
 }
 
-// TestContractSettings asks for one thing at a time and looks whether it came.
-func TestContractSettings(t *testing.T) {
-	pki := testPKI(t)
-	cases := map[string]struct {
-		spec   Spec
-		client *tls.Config
-		check  func(tls.ConnectionState, []byte) string // what is wrong, or ""
-	}{
-		"suite": {
-			spec: Spec{Versions: []shakedown.Version{shakedown.TLS12}, Suites: []shakedown.CipherSuite{shakedown.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(tls.CipherSuiteName(s.CipherSuite), "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256")
-			},
-		},
-		"suite of TLS 1.3": {
-			spec: Spec{Suites: []shakedown.CipherSuite{shakedown.TLS_CHACHA20_POLY1305_SHA256}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(tls.CipherSuiteName(s.CipherSuite), "TLS_CHACHA20_POLY1305_SHA256")
-			},
-		},
-		"static RSA": {
-			spec:   Spec{Certificates: []KeyKind{RSA2048}, Versions: []shakedown.Version{shakedown.TLS12}, Suites: []shakedown.CipherSuite{shakedown.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-			client: &tls.Config{CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(tls.CipherSuiteName(s.CipherSuite), "TLS_RSA_WITH_AES_128_GCM_SHA256")
-			},
-		},
-		"group": {
-			spec: Spec{Versions: []shakedown.Version{shakedown.TLS13}, Groups: []shakedown.Group{shakedown.Secp384r1}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(shakedown.Group(s.CurveID).String(), "secp384r1")
-			},
-		},
-		"dual": {
-			spec:   Spec{Certificates: []KeyKind{RSA2048, P256}, Versions: []shakedown.Version{shakedown.TLS12}},
-			client: &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(s.PeerCertificates[0].PublicKeyAlgorithm.String(), "RSA")
-			},
-		},
-		"staple for RSA from a file": {
-			spec: Spec{Certificates: []KeyKind{RSA2048}, Stapling: StaplingFile},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(len(s.OCSPResponse) > 0, true)
-			},
-		},
-		"staple from a file": {
-			spec: Spec{Stapling: StaplingFile},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(len(s.OCSPResponse) > 0, true)
-			},
-		},
-		"ALPN": {
-			spec:   Spec{ALPN: []string{"http/1.1"}},
-			client: &tls.Config{NextProtos: []string{"http/1.1"}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(s.NegotiatedProtocol, "http/1.1")
-			},
-		},
-		"body": {
-			spec: Spec{Body: 20000},
-			check: func(_ tls.ConnectionState, answer []byte) string {
-				_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
-				return differ(len(body), 20000)
-			},
-		},
-		"names": {
-			spec: Spec{Names: []string{"one.example", "two.example"}},
-			check: func(s tls.ConnectionState, _ []byte) string {
-				return differ(fmt.Sprint(s.PeerCertificates[0].DNSNames), "[one.example two.example]")
-			},
-		},
-	}
-	eachDriver(t, func(t *testing.T, d Driver) {
-		for name, c := range cases {
-			t.Run(name, func(t *testing.T) {
-				if len(c.spec.Certificates) == 0 {
-					c.spec.Certificates = []KeyKind{P256}
-				}
-				dir := t.TempDir()
-				if len(c.spec.Names) == 0 {
-					c.spec.PKI = pki
-				}
-				s := mustStart(t, d, c.spec, dir)
-				if c.client == nil {
-					c.client = &tls.Config{}
-				}
-				state, body, err := visit(s, c.client)
-				if err != nil {
-					t.Fatalf("%v\n%s", err, lastLines(s.Log))
-				}
-				if wrong := c.check(state, body); wrong != "" {
-					t.Error(wrong)
-				}
-			})
-		}
-	})
-}
-
-// differ says how got and want differ, "" if they do not.
-func differ[T comparable](got, want T) string {
-	if got == want {
-		return ""
-	}
-	return fmt.Sprintf("got %v, want %v", got, want)
-}
-
 // TestContractClientAuth requires a client certificate.
 func TestContractClientAuth(t *testing.T) {
 	pki := testPKI(t)
@@ -561,7 +454,7 @@ func TestContractReload(t *testing.T) {
 func TestContractKeepAlive(t *testing.T) {
 	pki := testPKI(t)
 	eachDriver(t, func(t *testing.T, d Driver) {
-		if !slices.Contains([]string{"embedded", "nginx", "haproxy"}, d.Name()) {
+		if !slices.Contains([]string{"embedded", "nginx", "haproxy", "stunnel"}, d.Name()) {
 			t.Skipf("%s ends the connection after each answer", d.Name())
 		}
 		s := mustStart(t, d, Spec{PKI: pki, Certificates: []KeyKind{P256}}, t.TempDir())
@@ -577,7 +470,7 @@ func TestContractKeepAlive(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 		checkCounts(t, s, 1, 0)
-		if c, err := s.Connections(context.Background()); err != nil || c.Requests != 5 {
+		if c, err := s.Connections(context.Background()); err != nil || c.Requests != 5 && c.Requests != NotTold {
 			t.Errorf("5 requests were made; the server says: %v, %v", c, err)
 		}
 	})

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"shakedown"
 )
 
 // HAProxy starts haproxy, which answers requests itself. Its workers are
@@ -225,8 +223,8 @@ func haproxyBind(m *material, addr netip.AddrPort) (string, error) {
 		add("crt %s", own)
 	}
 	low, high := versionRange(s)
-	add("ssl-min-ver %s", haproxyVersion(low))
-	add("ssl-max-ver %s", haproxyVersion(high))
+	add("ssl-min-ver %s", opensslVersion(low))
+	add("ssl-max-ver %s", opensslVersion(high))
 	ciphers, err := opensslCiphers(s)
 	if err != nil {
 		return "", err
@@ -275,11 +273,6 @@ func haproxyBind(m *material, addr netip.AddrPort) (string, error) {
 		add("ca-file %s verify %s", m.clientCAs, verify)
 	}
 	return strings.Join(bind, " "), nil
-}
-
-// haproxyVersion is a version's name in haproxy's configuration.
-func haproxyVersion(v shakedown.Version) string {
-	return strings.Replace(v.String(), "TLS ", "TLSv", 1)
 }
 
 // haproxyTicketKeys writes the keys in haproxy's form: base64, one a line, at

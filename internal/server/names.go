@@ -91,18 +91,11 @@ func opensslGroups(groups []shakedown.Group) (string, error) {
 	return strings.Join(names, ":"), nil
 }
 
-// opensslVersions returns the versions' names in the way of OpenSSL's
-// configuration, such as TLSv1.2; nil for the server's own choice.
-func opensslVersions(s Spec) []string {
-	var names []string
-	for _, v := range s.Versions {
-		name := strings.Replace(v.String(), "TLS ", "TLSv", 1)
-		if v == shakedown.TLS10 {
-			name = "TLSv1"
-		}
-		names = append(names, name)
-	}
-	return names
+// opensslVersion returns a version's name in the way of OpenSSL's configuration
+// and of most servers', such as TLSv1.2. For TLS 1.0 some say TLSv1; this is the
+// other name.
+func opensslVersion(v shakedown.Version) string {
+	return strings.Replace(v.String(), "TLS ", "TLSv", 1)
 }
 
 // canOpenSSL returns why no server built on OpenSSL can have these names and

@@ -85,10 +85,13 @@ func nginxTLS(m *material, line func(int, string, ...any)) error {
 		line(2, "ssl_certificate %s;", f.Chain)
 		line(2, "ssl_certificate_key %s;", f.Key)
 	}
-	versions := opensslVersions(s)
-	if versions == nil {
-		// Before 1.23.4, nginx's own default had no TLS 1.3.
-		versions = []string{"TLSv1.2", "TLSv1.3"}
+	// Before 1.23.4, nginx's own default had no TLS 1.3.
+	versions := []string{"TLSv1.2", "TLSv1.3"}
+	if len(s.Versions) > 0 {
+		versions = nil
+	}
+	for _, v := range s.Versions {
+		versions = append(versions, strings.TrimSuffix(opensslVersion(v), ".0"))
 	}
 	line(2, "ssl_protocols %s;", strings.Join(versions, " "))
 	ciphers, err := opensslCiphers(s)

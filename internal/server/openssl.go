@@ -11,11 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"shakedown"
 )
 
 // OpenSSL starts openssl s_server, one process that serves one connection at a
@@ -130,12 +133,9 @@ func opensslArgs(m *material, addr netip.AddrPort) ([]string, error) {
 		prefix := []string{"-", "-d"}[i]
 		add(prefix+"cert", f.Leaf, prefix+"key", f.Key, prefix+"cert_chain", f.CA)
 	}
-	if v := opensslVersions(s); v != nil {
-		// Every version is named, for the system's configuration may leave some out.
-		for _, one := range []string{"TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"} {
-			if !strings.Contains(" "+strings.Join(v, " ")+" ", " "+one+" ") {
-				add("-no_" + strings.ReplaceAll(strings.ToLower(strings.Replace(one, "TLSv", "tls", 1)), ".", "_"))
-			}
+	for option, v := range map[string]shakedown.Version{"-no_tls1": shakedown.TLS10, "-no_tls1_1": shakedown.TLS11, "-no_tls1_2": shakedown.TLS12, "-no_tls1_3": shakedown.TLS13} {
+		if len(s.Versions) > 0 && !slices.Contains(s.Versions, v) {
+			add(option)
 		}
 	}
 	ciphers, err := opensslCiphers(s)
