@@ -100,7 +100,7 @@ func (m *material) certificates(pki string) error {
 			roots = append(roots, a.Root)
 			m.roots.AddCert(a.Root)
 			if m.responder != nil {
-				m.responder.Serve(a)
+				m.responder.Add(a)
 			}
 		}
 		request := LeafRequest{Key: kind, Names: m.spec.Names, MustStaple: m.spec.MustStaple}

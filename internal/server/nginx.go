@@ -116,10 +116,14 @@ func (n Nginx) up(ctx context.Context, m *material, addr netip.AddrPort) (instan
 		orphan: syscall.SIGTERM,
 	}
 	// The pid file is written after the ports were opened: from then on the
-	// kernel accepts connections, and no other program can have the port.
+	// kernel accepts connections, and no other program can have the port. The
+	// workers are waited for too, so that whoever watches them finds them all.
 	ready := func(*process) bool {
-		text, err := os.ReadFile(file("nginx.pid"))
-		return err == nil && len(text) > 0
+		if text, err := os.ReadFile(file("nginx.pid")); err != nil || len(text) == 0 {
+			return false
+		}
+		text, err := os.ReadFile(in.errorLog)
+		return err == nil && strings.Count(string(text), "start worker process ") >= in.workers
 	}
 	if in.proc, err = startProgram(ctx, n.Name(), p, ready, in.errorLog); err != nil {
 		return nil, err

@@ -110,9 +110,9 @@ func (r *Responder) SetAnswer(answer OCSPAnswer) error {
 	return nil
 }
 
-// Serve adds authorities to those the responder speaks for. Certificates carry
+// Add adds authorities to those the responder speaks for. Certificates carry
 // its URL, so it must run before they, and often their authority, exist.
-func (r *Responder) Serve(authorities ...*Authority) {
+func (r *Responder) Add(authorities ...*Authority) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.authorities = append(r.authorities, authorities...)

@@ -165,7 +165,7 @@ func TestResponder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	r.Serve(ec)
+	r.Add(ec)
 
 	for _, a := range []*Authority{rsa, ec} {
 		leaf, err := a.Issue(LeafRequest{Key: P256, OCSPURL: r.URL()})
