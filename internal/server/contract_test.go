@@ -75,14 +75,6 @@ func mustStart(t *testing.T, d Driver, spec Spec, dir string) *Server {
 	return s
 }
 
-// testPKI has the certificates made once for all tests of a run.
-func testPKI(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), "shakedown-test-pki-"+strconv.Itoa(os.Getpid()))
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // visit makes one connection, asks for a page and reads the whole answer.
 func visit(s *Server, config *tls.Config) (tls.ConnectionState, []byte, error) {
 	config = config.Clone()
@@ -107,7 +99,7 @@ func visit(s *Server, config *tls.Config) (tls.ConnectionState, []byte, error) {
 // TestContractHandshakes makes full handshakes in both versions with both kinds
 // of certificate and compares the server's count with ours.
 func TestContractHandshakes(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		for _, key := range []KeyKind{RSA2048, P256} {
 			for _, version := range []shakedown.Version{shakedown.TLS12, shakedown.TLS13} {
@@ -162,7 +154,7 @@ func checkCounts(t *testing.T, s *Server, full, resumed int64) {
 
 // TestContractResumption resumes once in each version.
 func TestContractResumption(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		for _, version := range []shakedown.Version{shakedown.TLS12, shakedown.TLS13} {
 			t.Run(version.String(), func(t *testing.T) {
@@ -186,7 +178,7 @@ func TestContractResumption(t *testing.T) {
 // TestContractStop checks that nothing is left: no process, no port, no
 // goroutine (TestMain), whichever way the server ends.
 func TestContractStop(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		for name, end := range map[string]func(*Server, context.CancelFunc) error{
 			"stop":   func(s *Server, _ context.CancelFunc) error { return s.Stop() },
@@ -256,7 +248,7 @@ func processesIn(t *testing.T, group int) []string {
 // TestContractBadStart has the port taken: the error says so in the server's
 // words or ours, and nothing is left running.
 func TestContractBadStart(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -295,7 +287,7 @@ func childrenIn(t *testing.T, dir string) []string {
 
 // TestContractCancelledStart starts with a context that has ended.
 func TestContractCancelledStart(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -335,7 +327,7 @@ func TestContractRestart(t *testing.T) {
 // TestContractFailedHandshake sends what is no TLS; the server lives on, and
 // counts it as a failure if it counts failures.
 func TestContractFailedHandshake(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		s := mustStart(t, d, Spec{PKI: pki, Certificates: []KeyKind{P256}}, t.TempDir())
 		for _, nonsense := range []string{"\x16\x03\x01\x00\x05nosuch", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"} {
@@ -366,7 +358,7 @@ func TestContractFailedHandshake(t *testing.T) {
 
 // TestContractClientAuth requires a client certificate.
 func TestContractClientAuth(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		s := mustStart(t, d, Spec{PKI: pki, Certificates: []KeyKind{P256}, ClientAuth: ClientAuthRequire}, t.TempDir())
 		pair, err := s.Client.TLS()
@@ -407,7 +399,7 @@ func TestContractStaplingResponder(t *testing.T) {
 // TestContractReload reloads under an unchanged configuration and then with the
 // ticket key replaced, which must end resumption.
 func TestContractReload(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		dir := t.TempDir()
 		keys := []string{filepath.Join(dir, "first.key"), filepath.Join(dir, "second.key")}
@@ -452,7 +444,7 @@ func TestContractReload(t *testing.T) {
 
 // TestContractKeepAlive makes several requests on one connection.
 func TestContractKeepAlive(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		if !slices.Contains([]string{"embedded", "nginx", "haproxy", "stunnel"}, d.Name()) {
 			t.Skipf("%s ends the connection after each answer", d.Name())

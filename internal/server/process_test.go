@@ -87,7 +87,7 @@ func TestParentKilled(t *testing.T) {
 // TestServersOwnWords has servers refuse their configuration: the error holds
 // what they say, and nothing is left.
 func TestServersOwnWords(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	for _, test := range []struct {
 		driver Driver
 		spec   Spec
@@ -228,7 +228,7 @@ func TestOurAffinityStays(t *testing.T) {
 // TestSilentHandshakes makes handshakes without a request. Servers that tell
 // count them; nginx cannot say whether they resumed.
 func TestSilentHandshakes(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	eachDriver(t, func(t *testing.T, d Driver) {
 		if d.Name() == "nss" {
 			t.Skip("selfserv prints nothing of a handshake without a request")
@@ -264,7 +264,7 @@ func TestWithOpenSSLClient(t *testing.T) {
 	if err != nil {
 		t.Skip("needs the openssl command: apt install openssl")
 	}
-	pki := testPKI(t)
+	pki := t.TempDir()
 	client := func(t *testing.T, s *Server, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(openssl, append([]string{"s_client", "-connect", s.Addr.String(), "-servername", s.Name, "-CAfile", s.RootsFile, "-verify_return_error"}, args...)...)

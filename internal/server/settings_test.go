@@ -13,7 +13,7 @@ import (
 
 // TestContractSettings asks for one thing at a time and looks whether it came.
 func TestContractSettings(t *testing.T) {
-	pki := testPKI(t)
+	pki := t.TempDir()
 	cases := map[string]struct {
 		spec   Spec
 		client *tls.Config
@@ -137,7 +137,7 @@ func differ[T comparable](got, want T) string {
 // always, what is not about once in so many times as there are workers.
 func TestWorkersShareSessions(t *testing.T) {
 	const workers, tries = 4, 200
-	pki := testPKI(t)
+	pki := t.TempDir()
 	drivers := drivers()
 	for _, test := range []struct {
 		driver string
