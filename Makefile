@@ -42,7 +42,7 @@ fuzz:
 
 bench:
 	@./scripts/install $(PEERS)
-	$(GO) run ./cmd/bench $(BENCHFLAGS)
+	$(GO) run ./cmd/peers $(BENCHFLAGS)
 
 clean:
 	rm -rf bin

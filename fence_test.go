@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"internal/load", "internal/check", "internal/server", "internal/lint"},
 	{"internal/lab"},
 	{"internal/report"},
-	{"cmd/shakedown"},
+	{"cmd/shakedown", "cmd/peers"},
 }
 
 // standAlone packages know the root package at the most, and anyone above it may
@@ -56,7 +56,7 @@ var fences = []struct {
 	{"golang.org/x/perf/benchfmt", []string{"internal/report"}, "it is one way to write a summary"},
 	{"golang.org/x/perf/benchmath", []string{"internal/stats"}, "the rest sees estimates and comparisons"},
 	{"github.com/owenrumney/go-sarif", []string{"internal/lint", "internal/report"}, "it is one way to write findings"},
-	{"github.com/spf13/", []string{"cmd/shakedown"}, "flags are the command line's"},
+	{"github.com/spf13/", []string{"cmd/shakedown", "cmd/peers"}, "flags are the command line's"},
 	{"golang.org/x/term", []string{"cmd/shakedown", "internal/report"}, "terminals are the command line's"},
 }
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command peers measures Shakedown beside other load generators, on an nginx of
 // its own, in one interleaved run: `make bench`.
 //

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -45,12 +47,14 @@ func setups() (all []setup) {
 	return all
 }
 
+const bareName = "bare TCP"
+
 // tools lists ours first: ratios are told against it.
 func tools() []tool {
 	return []tool{
 		{name: "shakedown minimal", command: ours("minimal")},
 		{name: "shakedown full", command: ours("full")},
-		{name: "bare TCP", command: bare, note: "connect, send, receive, send, reset: the same bytes and no TLS"},
+		{name: bareName, command: bare, note: "connect, send, receive, send, reset: the same bytes at the same pace and no TLS"},
 		{name: "s_time", program: "openssl", command: sTime},
 		{name: "wrk", program: "wrk", command: wrk, note: "Connection: close; it resumes nearly every handshake by itself"},
 		{name: "ab", program: "ab", command: ab},
@@ -67,11 +71,15 @@ func ours(work string) func(*options, *server.Server, setup, string) []string {
 		case u.resume:
 			mode = "ticket"
 		}
-		return []string{
+		args := []string{
 			o.shakedown, "bench", s.Addr.String(), "--sni", s.Name, "--version", u.version, "--group", "x25519,secp256r1",
 			"--mode", mode, "--work", work, "--connections", strconv.Itoa(o.connections), "--threads", "1",
 			"--duration", seconds + "s", "--warmup", "0s", "-o", "json",
 		}
+		if work == "full" {
+			args = append(args, "--ca", s.RootsFile)
+		}
+		return args
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/netip"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -386,19 +385,4 @@ func sockaddrOf(a netip.Addr, port uint16) unix.Sockaddr {
 		return &unix.SockaddrInet4{Port: int(port), Addr: a.As4()}
 	}
 	return &unix.SockaddrInet6{Port: int(port), Addr: a.As16()}
-}
-
-// epollWait waits for events for at most d, to the nanosecond where the kernel
-// can (Linux 5.11), so that an open loop keeps its instants.
-func epollWait(epoll int, events []unix.EpollEvent, d time.Duration) (int, error) {
-	ts := unix.NsecToTimespec(d.Nanoseconds())
-	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])),
-		uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
-	if errno == unix.ENOSYS {
-		return unix.EpollWait(epoll, events, int((d+time.Millisecond-1)/time.Millisecond))
-	}
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(n), nil
 }

@@ -45,6 +45,9 @@ func newWorker(j *job, id int) (worker, error) {
 	return p, nil
 }
 
+// reserve has nothing to do: goroutines share the scheduler's processors.
+func reserve(int) (release func()) { return func() {} }
+
 func (p *portable) result() *tally { return p.tally }
 
 func (p *portable) run() error {

@@ -46,6 +46,7 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 		}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	defer reserve(len(workers))()
 
 	j.base = time.Now()
 	j.warmEnd = j.plan.Warmup
