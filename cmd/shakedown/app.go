@@ -39,6 +39,8 @@ func (a *app) verbs() []*cobra.Command {
 		a.compareCommand(),
 		a.hostCommand(),
 		a.lintCommand(),
+		a.configCommand(),
+		a.stekCommand(),
 		a.serveCommand(),
 	}
 }

@@ -1,12 +1,14 @@
 package lint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"shakedown/internal/nginx"
+	"shakedown/internal/stek"
 )
 
 func checkResKeySingle(c *checker) {
@@ -19,7 +21,7 @@ func checkResKeySingle(c *checker) {
 
 func checkResKeyAutoOverride(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
-		if list := keys(d); len(list) > 0 && tickets(d) && d.Cache().Shared() && !c.before(1, 23, 2) && c.hosts() == 1 {
+		if list := keys(d); len(list) > 0 && tickets(d) && d.Cache().Shared() && !c.before(1, 23, 2) && c.hosts() == 1 && !c.hasCVE97629() {
 			c.report(list[0], "a key file turns off the automatic rotation that zone %s would give: rotating is up to you", d.Cache().Zone)
 		}
 	})
@@ -42,16 +44,15 @@ func (c *checker) keyFiles(f func(d *nginx.Directive, path string, info os.FileI
 
 func checkResKeySize(c *checker) {
 	c.keyFiles(func(d *nginx.Directive, path string, info os.FileInfo, s server) {
-		switch size := info.Size(); {
-		case size == 80 && c.before(1, 11, 8):
+		_, err := stek.ReadKey(path)
+		var form *stek.FormError
+		switch {
+		case errors.As(err, &form):
+			c.report(d, "%s has %v; nginx does not start", d.Arg(0), form)
+		case err != nil:
+			c.note("ticket key %s is not read (%s): its form is not judged", d.Arg(0), plain(err))
+		case info.Size() == stek.SizeAES256 && c.before(1, 11, 8):
 			c.report(d, "%s has 80 bytes; nginx %s takes 48 only and does not start", d.Arg(0), c.opt.Nginx)
-		case size == 48 || size == 80:
-		case size == 49 || size == 81:
-			c.report(d, "%s has %d bytes, not 48 or 80: a line break at its end is likely, and nginx does not start", d.Arg(0), size)
-		case size == 64 || size == 65 || size == 96 || size == 97 || size == 108 || size == 109 || size == 160 || size == 161:
-			c.report(d, "%s has %d bytes, not 48 or 80: base64 or hex text is likely, and nginx wants the raw bytes and does not start", d.Arg(0), size)
-		default:
-			c.report(d, "%s has %d bytes, not 48 or 80: nginx does not start", d.Arg(0), size)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func start(t *testing.T, binary, dir, http string) *live {
 	for from, to := range map[string]string{"[::]:8443": "[::1]:%d", " 8443": " 127.0.0.1:%d"} {
 		http = strings.ReplaceAll(http, from, fmt.Sprintf(to, l.port))
 	}
-	text := "daemon off; error_log error.log info;\nevents {}\n" + http
+	text := "daemon off; pid nginx.pid; error_log error.log info;\nevents {}\n" + http
 	if !strings.Contains("\n"+http, "\nhttp {") {
 		text = fmt.Sprintf("worker_processes 2; daemon off; pid nginx.pid; error_log error.log info;\nevents {}\nhttp { access_log off;\n%s\n}\n", http)
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -75,10 +76,14 @@ func checkResFleetKeys(c *checker) {
 	})
 }
 
+// hasCVE97629 reports whether automatic ticket keys of the release have the flaw; key files avoid it.
+func (c *checker) hasCVE97629() bool {
+	return !c.before(1, 23, 2) && c.before(1, 30, 6) || !c.before(1, 31, 0) && c.before(1, 31, 5)
+}
+
 func checkResCVE(c *checker) {
-	affected := !c.before(1, 23, 2) && c.before(1, 30, 6) || !c.before(1, 31, 0) && c.before(1, 31, 5)
 	c.defaults(func(k *nginx.Socket, d server) {
-		if cache := d.Cache(); affected && cache.Shared() && tickets(d) && len(keys(d)) == 0 && !c.unsure(d, "ssl_session_ticket_key") {
+		if cache := d.Cache(); c.hasCVE97629() && cache.Shared() && tickets(d) && len(keys(d)) == 0 && !c.unsure(d, "ssl_session_ticket_key") {
 			c.report(cache.Directives[0], "automatic ticket keys in a shared zone on nginx %s: a worker tries a key it never copied (CVE-2026-97629, as Debian's changelog tells it; a distribution's build may be repaired)", c.opt.Nginx)
 		}
 	})
@@ -236,7 +241,8 @@ func checkResMTLSCrossSNI(c *checker) {
 		return
 	}
 	c.handshakes(func(k *nginx.Socket, s server) {
-		if !verifies(s) || len(k.Servers) < 2 || !c.speaks(k, s, "TLSv1.3") {
+		names := slices.DeleteFunc(slices.Clone(k.Servers), rejects) // who refuses handshakes gives no tickets
+		if !verifies(s) || len(names) < 2 || !c.speaks(k, s, "TLSv1.3") {
 			return
 		}
 		f := c.report(at(s, "ssl_verify_client"), "a TLS 1.3 ticket from another name on %s offered to %s ends the handshake with alert access_denied", k.Key, s.Name())
