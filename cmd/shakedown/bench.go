@@ -158,7 +158,11 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	summary, err := load.Run(ctx, b.plan, func(now load.Progress) { p.say("%s", progressLine(b.plan, now)) })
 	p.clear()
 	if err != nil {
-		return failed("", "%s: %w", target, err)
+		hint := ""
+		if f, ok := errors.AsType[*shakedown.Failure](err); ok {
+			hint = f.Hint
+		}
+		return failed(hint, "%s: %w", target, err)
 	}
 	if summary.Server == nil && why != "" {
 		summary.Why = why
@@ -216,9 +220,15 @@ func (b *bencher) arrivals() error {
 		if err != nil {
 			return failed("", "--stages: %w", err)
 		}
-		p.Duration = 0 // that of the stages
 		if !b.changed("warmup") {
 			p.Warmup = 0
+		}
+		p.Duration = -p.Warmup // which is a part of the stages
+		for _, stage := range stages {
+			p.Duration += stage.Duration
+		}
+		if p.Duration <= 0 {
+			return failed("", "--warmup: %s is all the time that the stages have", p.Warmup)
 		}
 		b.open(stages)
 	} else if b.rate > 0 {

@@ -99,10 +99,10 @@ type served struct {
 	stop   func() error
 }
 
-// startServed starts a server of the kind that d is.
+// startServed starts a server of the kind that d is, in processes of its own.
 func startServed(ctx context.Context, d server.Driver, spec server.Spec, dir string) (*served, error) {
 	if _, ok := d.(server.Embedded); ok {
-		return startEmbedded(ctx, spec, dir)
+		return startEmbedded(ctx, os.Args[0], spec, dir)
 	}
 	s, err := d.Start(ctx, spec, dir)
 	if err != nil {
@@ -111,15 +111,15 @@ func startServed(ctx context.Context, d server.Driver, spec server.Spec, dir str
 	return &served{Addr: s.Addr, Name: s.Name, PID: s.PID, counts: s.Connections, stop: s.Stop}, nil
 }
 
-// startEmbedded starts this program again to serve. The process ends with ctx,
-// with stop, or with this process.
-func startEmbedded(ctx context.Context, spec server.Spec, dir string) (*served, error) {
+// startEmbedded starts this program again, under a name, to serve. The process
+// ends with ctx, with stop, or with this process.
+func startEmbedded(ctx context.Context, name string, spec server.Spec, dir string) (*served, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, serveVerb)
-	cmd.Args[0] = os.Args[0]
+	cmd.Args[0] = name
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -214,7 +214,10 @@ func writeTimes(b *strings.Builder, s Style, o *check.Observation) {
 	rows.add(fmt.Sprintf("time, medians of n=%d", o.Timing[0].Complete.N), "TCP", "server hello", "complete", "response", "server CPU", "round trips", "complete against full (95% interval)")
 	for _, t := range o.Timing {
 		against := ""
-		if t.Saves != nil {
+		switch {
+		case t.Saves != nil && t.Saves.Verdict == stats.Inconclusive:
+			against = fmt.Sprintf("%d of %d rounds needed", t.Saves.A.N, t.Saves.Needed)
+		case t.Saves != nil:
 			against = fmt.Sprintf("%.0f%% (%.0f%% to %.0f%%), %s", 100*t.Saves.Ratio, 100*t.Saves.Low, 100*t.Saves.High, verdict(t.Saves.Verdict))
 		}
 		rows.add(fmt.Sprintf("%s %s", t.Version, t.Mode), nanoseconds(t.Connect.Median), nanoseconds(t.ServerHello.Median), nanoseconds(t.Complete.Median),
@@ -286,13 +289,18 @@ func writeAnswers(b *strings.Builder, s Style, o *check.Observation) {
 	}
 }
 
-// joinSome joins values, and says so if there may be more.
+// joinSome joins values, the first few of a long list, and says so if there may
+// be more.
 func joinSome[T fmt.Stringer](values []T, complete bool) string {
+	const room = 8
 	var parts []string
-	for _, v := range values {
+	for _, v := range values[:min(room, len(values))] {
 		parts = append(parts, v.String())
 	}
 	text := strings.Join(parts, ", ")
+	if more := len(values) - room; more > 0 {
+		text += fmt.Sprintf(", and %d others", more)
+	}
 	if !complete {
 		text += ", and perhaps more"
 	}

@@ -185,7 +185,7 @@ func (d *Demo) conclude(p pair, metric string, c stats.Comparison) {
 	case stats.NoDifference:
 		text = fmt.Sprintf("%s costs this server neither more nor less CPU than %s, as far as %s show (ratio %s)", lead, other, count(d.Rounds, "round"), bounds)
 	default:
-		text = fmt.Sprintf("%s costs %s times the CPU of %s, but %s are too few to tell that from chance: it takes %d", lead, significant(c.Ratio), other, count(d.Rounds, "round"), c.Needed)
+		text = fmt.Sprintf("%s costs %s times the CPU of %s, but %s cannot tell that from chance: it takes %d", lead, significant(c.Ratio), other, count(d.Rounds, "round"), c.Needed)
 	}
 	d.Conclusions = append(d.Conclusions, text+".")
 }
