@@ -73,10 +73,7 @@ func startProcess(p program) (*process, error) {
 		return nil, err
 	}
 	if len(p.stdin) > 0 {
-		if _, err := stdin.Write(p.stdin); err != nil {
-			proc.kill()
-			return nil, err
-		}
+		stdin.Write(p.stdin) //nolint:errcheck // it fails if the program ended at once, which has a better reason
 	}
 	return proc, nil
 }
