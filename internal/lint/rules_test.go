@@ -22,6 +22,8 @@ type example struct {
 	fragment bool
 	as       Severity // of the finding; "" for the rule's own
 	refused  string   // what nginx -t says, when it refuses
+	expect   []string // rules that speak
+	absent   []string // rules that do not
 }
 
 func readExample(t *testing.T, path string) example {
@@ -54,6 +56,10 @@ func readExample(t *testing.T, path string) example {
 			e.fragment, err = strconv.ParseBool(value)
 		case "severity":
 			e.as = Severity(value)
+		case "expect":
+			e.expect = strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+		case "absent":
+			e.absent = strings.Split(value, ",")
 		case "refused":
 			e.refused = strings.ReplaceAll(value, "-", " ")
 		default:
@@ -176,4 +182,36 @@ func nginxTest(t *testing.T, binary, path string) (string, bool) {
 	dir := filepath.Dir(path)
 	out, err := exec.Command(binary, "-t", "-p", dir, "-c", path, "-g", "pid "+filepath.Join(dir, "nginx.pid")+";").CombinedOutput()
 	return string(out), err == nil
+}
+
+// TestCases judges what people asked about in public, and wants the diagnosis that experiments gave, not the one of the
+// thread. Each file names its source.
+func TestCases(t *testing.T) {
+	dir := files(t)
+	rules := Rules()
+	paths, err := filepath.Glob("testdata/cases/*.conf")
+	if err != nil || len(paths) < 20 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			e := readExample(t, path)
+			report, err := Run(e.write(t, dir), rules, e.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoke := map[string]bool{}
+			for _, f := range report.Findings {
+				spoke[f.Rule.ID] = true
+			}
+			for _, id := range append(slices.Clone(e.expect), e.absent...) {
+				if checks[id] == nil {
+					t.Errorf("no rule %s", id)
+				}
+				if want := slices.Contains(e.expect, id); spoke[id] != want {
+					t.Errorf("%s: spoke %t, want %t", id, spoke[id], want)
+				}
+			}
+		})
+	}
 }
