@@ -173,3 +173,18 @@ func TestSpeed(t *testing.T) {
 	}
 	t.Logf("1000 files of %d bytes in %v", len(text), time.Since(start))
 }
+
+// TestDocs holds the list in docs/lint.md equal to the rules.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteRules(&out, Rules()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "```\n"+out.String()+"```\n") {
+		t.Errorf("docs/lint.md lists other rules than:\n%s", out.String())
+	}
+}
