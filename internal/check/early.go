@@ -39,7 +39,7 @@ func askEarlyData(ctx context.Context, p *prober) shakedown.Answer {
 			return o.unanswered()
 		}
 		last = o
-		psk.tally(p, new(Resumption), []*outcome{o})
+		psk.keep(p, o)
 		seen.Tried++
 		if o.response != nil {
 			seen.Status = o.response.StatusCode

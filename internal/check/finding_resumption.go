@@ -70,6 +70,9 @@ func (p *prober) perWorker(m *mechanism, r *Resumption, evidence string) shakedo
 	case m == psk || m == ticket:
 		f.Advice, f.Nginx = "give all workers and nodes the same ticket keys", ticketKeys
 	}
+	if r.Resumed == r.Tried {
+		r = p.seen.resumption(m.name, false) // where the misses were
+	}
 	f.Cost = fmt.Sprintf("%.0f%% to %.0f%% of those that come back take a full handshake", 100*(1-r.High), 100*(1-r.Low))
 	if gain := p.seen.gain(m); gain != "" {
 		f.Cost += "; " + gain

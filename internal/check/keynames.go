@@ -74,7 +74,7 @@ func (k *KeyNames) Write(file string) error {
 }
 
 // note adds what one run saw at an address, and tells the run what was known.
-func (k *KeyNames) note(p *prober, now time.Time) {
+func (k *KeyNames) note(p *prober) {
 	if k == nil {
 		return
 	}

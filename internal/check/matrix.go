@@ -54,7 +54,7 @@ func crossOver(ctx context.Context, probers []*prober) []Resumption {
 					}
 				}
 			}
-			rows = append(rows, pairs(m, to, from, to.wave(ctx, asks))...)
+			rows = append(rows, pairs(m, to, from, to.crowd(ctx, asks))...)
 		}
 	}
 	return rows

@@ -219,6 +219,43 @@ func (o *Observation) answer(id string) shakedown.Answer {
 	return shakedown.Answer{ID: id, Verdict: shakedown.Inconclusive, Evidence: "not asked"}
 }
 
+// find returns the answer to the question id, to change it; nil if there is none.
+func (o *Observation) find(id string) *shakedown.Answer {
+	for i := range o.Answers {
+		if o.Answers[i].ID == id {
+			return &o.Answers[i]
+		}
+	}
+	return nil
+}
+
+// fill makes empty lists of those that are nil: JSON has no null for a list.
+func (o *Observation) fill() {
+	list(&o.Versions)
+	list(&o.Suites)
+	list(&o.Groups)
+	list(&o.SignatureSchemes)
+	list(&o.Certificates)
+	list(&o.Tickets)
+	list(&o.Resumption)
+	list(&o.Timing)
+	for i := range o.Suites {
+		list(&o.Suites[i].Found)
+	}
+	for i := range o.Certificates {
+		list(&o.Certificates[i].OCSP)
+	}
+	for i := range o.Tickets {
+		list(&o.Tickets[i].Keys)
+	}
+}
+
+func list[T any](l *[]T) {
+	if *l == nil {
+		*l = []T{}
+	}
+}
+
 // is reports whether the answer to the question id is v.
 func (o *Observation) is(id string, v shakedown.Verdict) bool { return o.answer(id).Verdict == v }
 

@@ -121,18 +121,19 @@ type line struct {
 	p      *prober
 	conn   net.Conn
 	client *handshake.Client
-	cancel context.CancelFunc
+	engine *handshake.Conn // once the handshake has begun
 	end    time.Time
 }
 
-// connect connects for a, and leaves the handshake to run.
-func (p *prober) connect(ctx context.Context, a ask) *line {
+// connect connects for a, and leaves the handshake to run. All has to be over
+// after limit.
+func (p *prober) connect(ctx context.Context, a ask, limit time.Duration) *line {
 	l := &line{outcome: &outcome{ask: a, began: time.Now()}, p: p}
 	l.Address = p.address
 	if l.client, l.err = handshake.NewClient(&a.config); l.err != nil {
 		return l
 	}
-	l.end = l.began.Add(p.plan.Timeout)
+	l.end = l.began.Add(limit)
 	ctx, cancel := context.WithDeadline(ctx, l.end)
 	defer cancel()
 	l.Phases.Mark(shakedown.PhaseStarted, time.Since(l.began))
@@ -160,8 +161,7 @@ func (l *line) run(ctx context.Context) {
 	ctx, cancel := context.WithDeadline(ctx, l.end)
 	defer cancel()
 	var data []byte
-	var c *handshake.Conn
-	c = handshake.NewConn(l.conn, l.client, l.began, handshake.Recorder{
+	c := handshake.NewConn(l.conn, l.client, l.began, handshake.Recorder{
 		Session: func(s *handshake.Session) {
 			if s != nil {
 				l.sessions = append(l.sessions, s)
@@ -169,6 +169,7 @@ func (l *line) run(ctx context.Context) {
 		},
 		Data: func(b []byte) { data = append(data, b...) },
 	})
+	l.engine = c
 	c.Result.Phases = l.Phases
 	if l.err = c.Handshake(ctx, l.ask.session); l.err != nil {
 		return
@@ -229,10 +230,23 @@ func head(data []byte) *http.Response {
 	return r
 }
 
+// close says goodbye: OpenSSL forgets the session of a connection that ends
+// without (RFC 5246, section 7.2.1, demanded that once).
 func (l *line) close() {
-	if l.conn != nil {
-		l.conn.Close()
+	if l.conn == nil {
+		return
 	}
+	if l.engine != nil && l.kind() == taken && !l.ask.config.ProbeOnly {
+		m := l.engine.Machine
+		m.SendCloseNotify()
+		l.conn.SetWriteDeadline(time.Now().Add(patience)) //nolint:errcheck // the write fails then
+		for e := m.Next(); e.Kind == handshake.EventWrite; e = m.Next() {
+			if _, err := l.conn.Write(e.Bytes); err != nil {
+				break
+			}
+		}
+	}
+	l.conn.Close()
 }
 
 // plural prints n of something.

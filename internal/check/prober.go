@@ -23,9 +23,13 @@ type prober struct {
 	seen    *Observation
 
 	// What is learnt on the way.
-	http  bool // it answers requests
-	wide  bool // it takes none of the suites of a client of today: all are offered
-	stock map[string][]*handshake.Session
+	http  bool          // it answers requests
+	wide  bool          // it takes none of the suites of a client of today: all are offered
+	alone bool          // it does not serve connections that are open at once
+	pace  time.Duration // of the first handshake: how long one takes
+	// remarks are what was odd about the tries of a mechanism.
+	remarks map[string][]string
+	stock   map[string][]*handshake.Session
 	// rotation is what earlier runs tell of the ticket keys; empty: nothing.
 	rotation string
 
@@ -40,7 +44,7 @@ type prober struct {
 func newProber(plan *Plan, target *Target, address netip.AddrPort) *prober {
 	return &prober{
 		plan: plan, target: target, address: address,
-		seen: &Observation{}, stock: map[string][]*handshake.Session{},
+		seen: &Observation{}, stock: map[string][]*handshake.Session{}, remarks: map[string][]string{},
 	}
 }
 
@@ -183,7 +187,7 @@ func (p *prober) wave(ctx context.Context, asks []ask) []*outcome {
 	}
 	lines := make([]*line, n)
 	each(n, func(i int) {
-		lines[i] = p.connect(ctx, asks[i])
+		lines[i] = p.connect(ctx, asks[i], p.limit(n))
 		lines[i].run(ctx)
 	})
 	for i, l := range lines {
@@ -193,6 +197,41 @@ func (p *prober) wave(ctx context.Context, asks []ask) []*outcome {
 	p.mu.Lock()
 	p.log = append(p.log, outcomes[:n]...)
 	p.mu.Unlock()
+	return outcomes
+}
+
+// limit is how long n connections that are open at once may take: as long as one
+// may, but not for ever behind a server that serves one after the other, and waits
+// for the first to close.
+func (p *prober) limit(n int) time.Duration {
+	if n == 1 {
+		return p.plan.Timeout
+	}
+	const least, slow = 2 * time.Second, 20
+	return min(p.plan.Timeout, max(least+4*p.plan.RTT, slow*p.pace))
+}
+
+// crowd makes connections that are open at once, as long as the server serves
+// such; once most of them come to trouble, they are made one by one.
+func (p *prober) crowd(ctx context.Context, asks []ask) []*outcome {
+	if p.alone {
+		var outcomes []*outcome
+		for _, a := range asks {
+			outcomes = append(outcomes, p.try(ctx, a))
+		}
+		return outcomes
+	}
+	outcomes := p.wave(ctx, asks)
+	bad, made := 0, 0
+	for _, o := range outcomes {
+		if o.err == nil {
+			made++
+		}
+		if o.kind() == trouble {
+			bad++
+		}
+	}
+	p.alone = made > 1 && 2*bad >= made
 	return outcomes
 }
 

@@ -37,6 +37,7 @@ func askReach(ctx context.Context, p *prober) shakedown.Answer {
 }
 
 func (p *prober) setUsual(o *outcome) {
+	p.pace, _ = o.took(shakedown.PhaseStarted, shakedown.PhaseComplete)
 	p.seen.Usual = &Usual{
 		Version: o.Observed.Version, CipherSuite: o.Observed.CipherSuite, Group: o.Observed.Group,
 		SignatureScheme: o.Observed.SignatureScheme, Certificate: o.Observed.Chain.Key(), ALPN: o.Observed.ALPN,

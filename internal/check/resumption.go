@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"shakedown"
 	"shakedown/handshake"
@@ -37,6 +36,9 @@ const (
 	nextWave   = 6
 	mixedWave  = 12
 	inSequence = 4
+	// fewInSequence are enough beside a wave that was taken as a whole; those that
+	// are timed come on top.
+	fewInSequence = 2
 )
 
 // ask fetches sessions and offers them, many connections open at once and then
@@ -46,55 +48,75 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 	if len(p.stock[m.name]) == 0 {
 		return m.nothing(p, primed)
 	}
-	atOnce, remarks := m.wave(ctx, p, firstWave)
-	if atOnce.Resumed == atOnce.Tried && atOnce.Tried > 0 {
-		m.more(ctx, p, &atOnce, &remarks, nextWave)
+	atOnce := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address}
+	m.wave(ctx, p, &atOnce, firstWave)
+	all := atOnce.Tried > 0 && atOnce.Resumed == atOnce.Tried
+	if all && m.matters(p) {
+		m.wave(ctx, p, &atOnce, nextWave)
 	}
-	sequence, _ := m.sequence(ctx, p, inSequence)
+	n := inSequence
+	if all && !mixed(&atOnce) {
+		n = fewInSequence
+	}
+	sequence := m.sequence(ctx, p, n)
 	if mixed(&atOnce) || sequence.Resumed > 0 && atOnce.Resumed == 0 {
-		m.more(ctx, p, &atOnce, &remarks, mixedWave)
+		m.wave(ctx, p, &atOnce, mixedWave)
 	}
-	atOnce.count()
-	sequence.count()
-	m.judge(&atOnce, &sequence)
 	p.seen.Resumption = append(p.seen.Resumption, atOnce, sequence)
-	return m.answer(&atOnce, &sequence, remarks)
+	return m.answer(p)
+}
+
+// matters reports whether a narrow interval is worth more connections: clients
+// that take tickets do without session IDs.
+func (m *mechanism) matters(p *prober) bool {
+	r := p.seen.resumption(MechanismTicket, true)
+	return m != sessionID || r == nil || r.State != StateAccepted
 }
 
 func mixed(r *Resumption) bool { return r.Resumed > 0 && r.Resumed < r.Tried }
 
-// judge joins both rows into one state: what some connections got in one way
-// and not in the other is not shared.
-func (m *mechanism) judge(atOnce, sequence *Resumption) {
-	if atOnce.Resumed == 0 && sequence.Resumed > 0 || mixed(sequence) && atOnce.Tried > 0 {
-		atOnce.State, atOnce.Verdict = StatePerWorker, shakedown.Yes
+// judge joins both rows into one state: what some connections got and others did
+// not is not shared. Where connections at once are not served, those in sequence
+// have to do.
+func (m *mechanism) judge(p *prober) (atOnce, sequence *Resumption) {
+	atOnce, sequence = p.seen.resumption(m.name, true), p.seen.resumption(m.name, false)
+	atOnce.count()
+	sequence.count()
+	tried, resumed := sequence.Tried, sequence.Resumed
+	if !p.alone {
+		tried, resumed = tried+atOnce.Tried, resumed+atOnce.Resumed
 	}
-	if sequence.Resumed > 0 && atOnce.Tried > 0 {
-		sequence.State = atOnce.State
+	state, verdict := StateAccepted, shakedown.Yes
+	switch {
+	case tried == 0:
+		state, verdict = StateNotAnswered, shakedown.Inconclusive
+	case resumed == 0:
+		state, verdict = StateRefused, shakedown.No
+	case resumed < tried:
+		state = StatePerWorker
 	}
+	atOnce.State, sequence.State = state, state
+	atOnce.Verdict = verdict
+	return atOnce, sequence
 }
 
-func (m *mechanism) answer(atOnce, sequence *Resumption, remarks []string) shakedown.Answer {
-	text := fmt.Sprintf("%s; at once %s; in sequence %s", atOnce.State, proportion(atOnce), proportion(sequence))
-	if atOnce.State == StatePerWorker && atOnce.Resumed > 0 {
+// answer is what the rows say, as they are now.
+func (m *mechanism) answer(p *prober) shakedown.Answer {
+	atOnce, sequence := m.judge(p)
+	text := fmt.Sprintf("%s; %d at once: %s; in sequence: %s", atOnce.State, atOnce.AtOnce, proportion(atOnce), proportion(sequence))
+	if mixed(atOnce) && !p.alone {
 		text += fmt.Sprintf("; as if there were %s separate states", apart(atOnce))
+	}
+	if p.alone {
+		text += "; connections open at once are not served, so that it cannot be told whether state is shared"
 	}
 	if n := atOnce.Failed + sequence.Failed; n > 0 {
 		text += fmt.Sprintf("; %s came to trouble and are not counted", plural(n, "connection"))
 	}
-	for _, r := range remarks {
+	for _, r := range p.remarks[m.name] {
 		text += "; " + r
 	}
-	switch {
-	case atOnce.Tried+sequence.Tried == 0:
-		return unsure("no try came to an end: %s", strings.Join(remarks, "; "))
-	case atOnce.Tried == 0:
-		// In sequence alone it cannot be told whether state is shared.
-		return unsure("%s", text)
-	case atOnce.Resumed+sequence.Resumed == 0:
-		return no("%s", text)
-	}
-	return yes("%s", text)
+	return shakedown.Answer{Verdict: atOnce.Verdict, Evidence: text}
 }
 
 // proportion prints a row: never a number without its interval.
@@ -136,7 +158,7 @@ func (m *mechanism) nothing(p *prober, primed []*outcome) shakedown.Answer {
 		row.State, row.Verdict = StateNoneSent, shakedown.No
 		a = no("%s: no %s in %s", StateNoneSent, what, plural(none, "full handshake"))
 	case late > 0:
-		row.State = StateLate
+		row.State, row.Verdict = StateLate, shakedown.Inconclusive
 		a = unsure("%s: no %s within %s of %s, and no response either", StateLate, what, patience, plural(late, "full handshake"))
 	}
 	p.seen.Resumption = append(p.seen.Resumption, row)
@@ -149,7 +171,7 @@ func (m *mechanism) primeAll(ctx context.Context, p *prober) []*outcome {
 	for i := range asks {
 		asks[i] = ask{config: p.config(m.mode)}
 	}
-	outcomes := p.wave(ctx, asks)
+	outcomes := p.crowd(ctx, asks)
 	for _, o := range outcomes {
 		m.keep(p, o)
 	}
@@ -208,38 +230,26 @@ func (m *mechanism) try(p *prober, s *handshake.Session) ask {
 	return ask{config: p.config(m.mode), session: s}
 }
 
-// wave offers up to n sessions, all connections open at once.
-func (m *mechanism) wave(ctx context.Context, p *prober, n int) (Resumption, []string) {
+// wave offers up to n sessions, all connections open at once, and adds what came
+// of it to row.
+func (m *mechanism) wave(ctx context.Context, p *prober, row *Resumption, n int) {
 	var asks []ask
-	for len(asks) < n {
+	for len(asks) < n && !p.alone {
 		s := m.pick(p)
 		if s == nil {
 			break
 		}
 		asks = append(asks, m.try(p, s))
 	}
-	row := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address, AtOnce: len(asks)}
-	return row, m.tally(p, &row, p.wave(ctx, asks))
-}
-
-// more adds another wave to a row.
-func (m *mechanism) more(ctx context.Context, p *prober, row *Resumption, remarks *[]string, n int) {
-	next, more := m.wave(ctx, p, n)
-	row.AtOnce = max(row.AtOnce, next.AtOnce)
-	row.Tried, row.Resumed, row.Failed = row.Tried+next.Tried, row.Resumed+next.Resumed, row.Failed+next.Failed
-	for _, r := range more {
-		if !slices.Contains(*remarks, r) {
-			*remarks = append(*remarks, r)
-		}
-	}
+	row.AtOnce = max(row.AtOnce, len(asks), 2) // 2: even if none was made, it is not the row in sequence
+	m.tally(p, row, p.crowd(ctx, asks))
 }
 
 // sequence offers n sessions, each connection closed before the next. A server
 // with state for each worker takes some of them where it took none at once: both
 // are needed to say no.
-func (m *mechanism) sequence(ctx context.Context, p *prober, n int) (Resumption, []string) {
+func (m *mechanism) sequence(ctx context.Context, p *prober, n int) Resumption {
 	row := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address, AtOnce: 1}
-	var remarks []string
 	for range n {
 		s := m.newest(p)
 		if s == nil {
@@ -247,16 +257,15 @@ func (m *mechanism) sequence(ctx context.Context, p *prober, n int) (Resumption,
 		}
 		a := m.try(p, s)
 		a.purpose = forTime
-		remarks = m.tally(p, &row, []*outcome{p.try(ctx, a)})
+		m.tally(p, &row, []*outcome{p.try(ctx, a)})
 	}
-	return row, remarks
+	return row
 }
 
-// tally counts outcomes into a row, takes over new sessions, and returns what was
-// odd. A handshake that ends in an alert because a session was offered is a try
-// that did not resume.
-func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) []string {
-	var remarks []string
+// tally counts outcomes into a row, takes over new sessions, and remembers what
+// was odd. A handshake that ends in an alert because a session was offered is a
+// try that did not resume.
+func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) {
 	for _, o := range outcomes {
 		switch o.kind() {
 		case taken:
@@ -274,61 +283,56 @@ func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) []str
 			row.Failed++
 		case untried:
 		}
-		if w := o.word(); !slices.Contains(remarks, w) {
-			remarks = append(remarks, w)
+		if w := o.word(); !slices.Contains(p.remarks[m.name], w) {
+			p.remarks[m.name] = append(p.remarks[m.name], w)
 		}
 	}
-	return remarks
 }
 
 // askPSKOnly offers tickets for a resumption without a key exchange.
 func askPSKOnly(ctx context.Context, p *prober) shakedown.Answer {
 	row := Resumption{Mechanism: MechanismPSKOnly, Origin: p.address, Destination: p.address, AtOnce: 1}
-	var remarks []string
+	shared := p.seen.resumption(MechanismPSK, true).State == StateAccepted
 	tries := 1
-	if r := p.seen.resumption(MechanismPSK, true); r == nil || r.State != StateAccepted {
+	if !shared {
 		tries = 3 // one may have met another worker
 	}
+	last := ""
 	for range tries {
 		s := psk.newest(p)
-		if s == nil {
+		if s == nil || row.Resumed > 0 {
 			break
 		}
 		a := psk.try(p, s)
 		a.config.PSKOnly = true
-		remarks = psk.tally(p, &row, []*outcome{p.try(ctx, a)})
-		if row.Resumed > 0 {
-			break
-		}
+		o := p.try(ctx, a)
+		psk.tally(p, &row, []*outcome{o})
+		last = o.word()
 	}
 	row.count()
-	if row.State == StatePerWorker { // after one refusal and one acceptance
-		row.State = StateAccepted
+	if row.Resumed > 0 {
+		row.State = StateAccepted // whether by all is what was asked of psk
 	}
 	p.seen.Resumption = append(p.seen.Resumption, row)
 	switch {
 	case row.Tried == 0:
-		return unsure("no try came to an end: %s", strings.Join(remarks, "; "))
+		return unsure("no try came to an end: %s", last)
 	case row.Resumed > 0:
 		return yes("%s in sequence; such a resumption has no forward secrecy", proportion(&row))
-	case p.seen.resumption(MechanismPSK, true).State == StatePerWorker:
+	case !shared:
 		return unsure("%s in sequence, which says little where state is per worker", proportion(&row))
 	}
 	return no("%s in sequence", proportion(&row))
 }
 
-// askReuse offers one ticket until it is taken, and then once more.
+// askReuse offers a ticket once more that was taken before.
 func askReuse(ctx context.Context, p *prober) shakedown.Answer {
-	r := p.seen.resumption(MechanismPSK, true)
-	if r == nil || r.State == StatePerWorker {
-		return unsure("where state is per worker, a refusal has other reasons")
-	}
 	for _, o := range p.log {
 		if !o.resumed() || o.ask.config.Mode != shakedown.ModePSK {
 			continue
 		}
 		again := p.try(ctx, psk.try(p, o.ask.session))
-		psk.tally(p, new(Resumption), []*outcome{again})
+		psk.keep(p, again)
 		switch {
 		case again.kind() == refused:
 			return no("%s to a ticket that was taken before", again.word())
@@ -340,4 +344,21 @@ func askReuse(ctx context.Context, p *prober) shakedown.Answer {
 		return no("a ticket that was taken before was refused: full handshake")
 	}
 	return unsure("no ticket was taken")
+}
+
+// revise brings the answers about resumption up to date with what was tried
+// after they were given.
+func (p *prober) revise() {
+	for _, m := range []*mechanism{psk, ticket, sessionID} {
+		if p.seen.resumption(m.name, false) == nil {
+			continue
+		}
+		a := p.seen.find("resume-" + m.name)
+		now := m.answer(p)
+		a.Verdict, a.Evidence = now.Verdict, now.Evidence
+	}
+	r, reuse := p.seen.resumption(MechanismPSK, true), p.seen.find("ticket-reuse")
+	if r != nil && reuse != nil && r.State == StatePerWorker && reuse.Verdict == shakedown.No {
+		reuse.Verdict, reuse.Evidence = shakedown.Inconclusive, reuse.Evidence+"; where state is per worker, that may have other reasons"
+	}
 }

@@ -79,13 +79,19 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	r.Resumption = crossOver(ctx, probers)
 	r.Groups = findGroups(probers, r.Resumption)
 	for _, p := range probers {
+		p.revise()
+		p.markSlower()
 		p.describeTickets()
 		p.describeCertificates(time.Now())
-		plan.KeyNames.note(p, began)
+		plan.KeyNames.note(p)
+		p.seen.fill()
 		t := TargetReport{Target: p.target.Target, Address: p.address, Connections: p.made, Observation: *p.seen, Findings: p.findings(time.Now())}
 		r.Connections += p.made
 		r.Targets = append(r.Targets, t)
 	}
+	list(&r.Resumption)
+	list(&r.Groups)
+	list(&r.Breaches)
 	r.Findings = fleetFindings(r)
 	if plan.Policy != nil {
 		r.Policy, r.Breaches = plan.Policy.Name, plan.Policy.judge(r)

@@ -62,7 +62,6 @@ func (p *prober) askTime(ctx context.Context, v shakedown.Version) shakedown.Ans
 		done = append(done, fmt.Sprintf("%s n=%d", k.mode, t.Complete.N))
 		least = min(least, t.Complete.N)
 	}
-	p.markSlower()
 	if least < rounds {
 		return unsure("%s, interleaved: not every handshake was of its kind", strings.Join(done, ", "))
 	}
@@ -110,20 +109,6 @@ func (p *prober) time(ctx context.Context, group []*series) {
 				}
 			}
 		}
-	}
-	p.recount(group)
-}
-
-// recount brings the rows of resumption up to date with the tries that were timed:
-// they were made in sequence.
-func (p *prober) recount(group []*series) {
-	for _, k := range group {
-		if k.mechanism == nil {
-			continue
-		}
-		atOnce, sequence := p.seen.resumption(k.mechanism.name, true), p.seen.resumption(k.mechanism.name, false)
-		sequence.count()
-		k.mechanism.judge(atOnce, sequence)
 	}
 }
 
