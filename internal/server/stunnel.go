@@ -117,10 +117,10 @@ func (s Stunnel) run(ctx context.Context, m *material, path string, cpus []int, 
 		return nil, "", err
 	}
 	p := program{path: path, args: []string{file}, dir: m.dir, output: output, cpus: cpus, orphan: syscall.SIGKILL}
-	// It tells of its configuration after it opened the port, and ends if it could not.
+	// It says so after it opened the port, and ends if it could not.
 	ready := func(*process) bool {
 		text, err := os.ReadFile(output)
-		return err == nil && strings.Contains(string(text), "Configuration successful")
+		return err == nil && strings.Contains(string(text), "Accepting new connections")
 	}
 	proc, err := startProgram(ctx, s.Name(), p, ready)
 	return proc, output, err
