@@ -102,6 +102,15 @@ func (c *Conn) Collect(ctx context.Context, enough func() bool) {
 	c.finish()
 }
 
+// Shutdown sends close_notify after a handshake that succeeded and reads until
+// the server closes, for wait at most. It does not close the connection.
+func (c *Conn) Shutdown(ctx context.Context, wait time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	c.Machine.SendCloseNotify()
+	c.Collect(ctx, func() bool { return false })
+}
+
 // finish copies what the Machine knows into the Result.
 func (c *Conn) finish() {
 	c.Result.Asked = *c.Machine.Asked()

@@ -77,6 +77,12 @@ func TestFullHandshakes(t *testing.T) {
 					t.Run(c.name()+"/"+string(work), func(t *testing.T) {
 						cfg := c.config(s, work)
 						r := connect(t, s, cfg, handshake.Recorder{})
+						if reason, ok := exception(d.Name(), c.name()); ok {
+							if r.Failure == nil {
+								t.Errorf("it does after all, though: %s", reason)
+							}
+							t.Skip(reason)
+						}
 						if r.Failure != nil {
 							t.Fatalf("%v (%s)", r.Failure, r.Failure.Class)
 						}

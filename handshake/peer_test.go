@@ -254,6 +254,8 @@ var identities = map[string]func() identity{
 	"rsa":  sync.OnceValue(func() identity { return selfSigned(must(rsa.GenerateKey(rand.Reader, 2048))) }),
 }
 
+func ptr[T any](v T) *T { return &v }
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

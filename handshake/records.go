@@ -347,6 +347,12 @@ func (m *Machine) clear() {
 	}
 }
 
+// RecordLimits returns the most bytes of content that a record may hold in either
+// direction: 16384, unless max_fragment_length or record_size_limit was agreed.
+func (m *Machine) RecordLimits() (send, receive int) {
+	return m.records.contents.send, m.records.contents.receive
+}
+
 // contentLimit returns the most bytes that the next record may hold.
 func (m *Machine) contentLimit() int {
 	if c := &m.records.contents; c.plaintext || m.records.write != nil {
