@@ -50,6 +50,7 @@ type peer13 struct {
 type keys13 struct {
 	p              *peer
 	client, server suite.TrafficSecret
+	resumption     suite.ResumptionSecret
 }
 
 func (k *keys13) nextServer() {
@@ -287,7 +288,7 @@ func (p *peer13) readClientFlight() {
 	if got := p.message(wire.TypeFinished); string(got) != string(want) {
 		p.t.Fatalf("the client's Finished is %x, want %x", got, want)
 	}
-	p.keys = &keys13{p.peer, p.master.Client(atServerFinished), p.master.Server(atServerFinished)}
+	p.keys = &keys13{p.peer, p.master.Client(atServerFinished), p.master.Server(atServerFinished), p.master.Resumption(p.digest())}
 	p.read = p.info.Protection13(p.keys.client)
 }
 
