@@ -119,7 +119,8 @@ func findGroups(probers []*prober, rows []Resumption) []Groups {
 			if r.Mechanism != m.name || r.Resumed == 0 {
 				continue
 			}
-			old, now := group[r.Destination], group[r.Origin]
+			one, other := group[r.Origin], group[r.Destination]
+			now, old := min(one, other), max(one, other) // a group has the number of its first member
 			for _, a := range members {
 				if group[a] == old {
 					group[a] = now

@@ -59,7 +59,9 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 		n = fewInSequence
 	}
 	sequence := m.sequence(ctx, p, n)
-	if mixed(&atOnce) || sequence.Resumed > 0 && atOnce.Resumed == 0 {
+	// One worker of many takes so few that more tries are needed before it is no.
+	none := atOnce.Resumed+sequence.Resumed == 0 && m.matters(p)
+	if mixed(&atOnce) || none || sequence.Resumed > 0 && atOnce.Resumed == 0 {
 		m.wave(ctx, p, &atOnce, mixedWave)
 	}
 	p.seen.Resumption = append(p.seen.Resumption, atOnce, sequence)
@@ -70,7 +72,7 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 // that take tickets do without session IDs.
 func (m *mechanism) matters(p *prober) bool {
 	r := p.seen.resumption(MechanismTicket, true)
-	return m != sessionID || r == nil || r.State != StateAccepted
+	return m.mode != shakedown.ModeSessionID || r == nil || r.State != StateAccepted
 }
 
 func mixed(r *Resumption) bool { return r.Resumed > 0 && r.Resumed < r.Tried }
@@ -150,7 +152,7 @@ func (m *mechanism) nothing(p *prober, primed []*outcome) shakedown.Answer {
 		}
 	}
 	what := "ticket"
-	if m == sessionID {
+	if m.mode == shakedown.ModeSessionID {
 		what = "session ID"
 	}
 	switch {
@@ -210,7 +212,7 @@ func (m *mechanism) newest(p *prober) *handshake.Session {
 
 // fits reports whether a session was given for this mechanism.
 func (m *mechanism) fits(s *handshake.Session) bool {
-	if m == sessionID {
+	if m.mode == shakedown.ModeSessionID {
 		return len(s.SessionID) > 0
 	}
 	return len(s.Ticket) > 0
