@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -76,11 +75,7 @@ func TestParentKilled(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			t.Fatalf("the port is still taken: %v", err)
-		}
-		l.Close()
+		nobodyListens(t, addr)
 	})
 }
 
