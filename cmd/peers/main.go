@@ -30,6 +30,7 @@ func main() {
 	flag.StringVar(&o.clientCPU, "client-cpu", "1", "core of the clients")
 	flag.IntVar(&o.connections, "connections", 32, "connections at once, for the tools that have several")
 	flag.StringVar(&o.only, "only", "", "measure only the setups whose name holds this text")
+	flag.BoolVar(&o.capture, "capture", false, "hold bench's latencies against a packet capture instead (needs root and tcpdump)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

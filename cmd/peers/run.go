@@ -34,6 +34,7 @@ type options struct {
 	clientCPU   string
 	connections int
 	only        string
+	capture     bool
 
 	self        string
 	shakedown   string // the binary under test
@@ -58,6 +59,9 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	defer os.RemoveAll(dir)
 	if err := o.prepare(ctx, dir, stderr); err != nil {
 		return err
+	}
+	if o.capture {
+		return o.checkCapture(ctx, dir, stdout)
 	}
 	bareServer, err := o.startBare(ctx)
 	if err != nil {
