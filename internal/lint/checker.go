@@ -43,7 +43,16 @@ type checker struct {
 	certs *certificates
 	rule  *Rule
 	found []*Finding
-	notes map[string]bool
+	told  map[told]*Finding
+	// expanded holds the cipher strings met so far.
+	expanded map[string][]suite
+	notes    map[string]bool
+}
+
+// told is a place a rule has spoken of.
+type told struct {
+	rule *Rule
+	pos  nginx.Pos
 }
 
 type server = *nginx.Server
@@ -58,9 +67,10 @@ func (c *checker) report(d *nginx.Directive, format string, args ...any) *Findin
 	for p := d; p != nil; p = p.Parent {
 		f.within = append(f.within, p)
 	}
-	if i := slices.IndexFunc(c.found, func(other *Finding) bool { return other.Rule == f.Rule && other.Pos == f.Pos }); i >= 0 {
-		return c.found[i]
+	if other := c.told[told{f.Rule, f.Pos}]; other != nil {
+		return other
 	}
+	c.told[told{f.Rule, f.Pos}] = f
 	c.found = append(c.found, f)
 	return f
 }

@@ -156,7 +156,8 @@ func checkEarlyNoResume(c *checker) {
 func checkLogReuse(c *checker) {
 	for _, format := range c.All("log_format") {
 		text := format.Words()
-		if !strings.Contains(text, "$ssl_") || len(c.TLSServers()) == 0 {
+		handshake := slices.ContainsFunc([]string{"protocol", "cipher", "curve", "session_reused", "early_data"}, func(v string) bool { return strings.Contains(text, "$ssl_"+v) })
+		if !handshake || len(c.TLSServers()) == 0 {
 			continue
 		}
 		if !strings.Contains(text, "$ssl_session_reused") || !strings.Contains(text, "$ssl_protocol") {

@@ -56,7 +56,7 @@ func Run(path string, rules []*Rule, opt Options) (*Report, error) {
 	if err := templateIn(config); err != nil {
 		return nil, err
 	}
-	c := &checker{Model: nginx.Interpret(config, opt.Nginx), opt: opt, certs: newCertificates(config), notes: map[string]bool{}}
+	c := &checker{Model: nginx.Interpret(config, opt.Nginx), opt: opt, certs: newCertificates(config), notes: map[string]bool{}, told: map[told]*Finding{}, expanded: map[string][]suite{}}
 	for _, m := range config.Missing {
 		c.note("%s: include %s is not read (%s): what it holds is not judged", m.Include.Pos, m.Include.Arg(0), plain(m.Err))
 	}

@@ -183,10 +183,10 @@ func checkDefRejectNoTLS(c *checker) {
 }
 
 func checkDefAccidental(c *checker) {
-	told := map[server]bool{}
+	seen := map[server]bool{}
 	for _, k := range c.TLSSockets() {
-		if len(k.Servers) > 1 && !k.Explicit && !told[k.Default] {
-			told[k.Default] = true // the sockets of one server, IPv4 and IPv6, are one thing to change
+		if len(k.Servers) > 1 && !k.Explicit && !seen[k.Default] {
+			seen[k.Default] = true // the sockets of one server, IPv4 and IPv6, are one thing to change
 			c.report(k.Listens[0].Directive, "%d servers share %s and none is default_server: %s owns its session state because it is read first", len(k.Servers), k.Key, k.Default.Name())
 		}
 	}

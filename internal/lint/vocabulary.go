@@ -59,7 +59,7 @@ func (c *checker) checkName(commands nginx.Commands, d *nginx.Directive, context
 		case near != "":
 			c.report(d, "nginx has no directive %s; unless a module loaded brings it, %s is meant", d.Name, near).as(Warning)
 		case strings.HasPrefix(d.Name, "ssl_") && !strings.Contains(d.Name, "_by_lua"):
-			c.report(d, "nginx has no directive %s", d.Name).as(Warning)
+			c.report(d, "stock nginx has no directive %s", d.Name).as(Warning)
 		}
 	case cmd.Origin != "": // commercial or third-party: whether it is there cannot be told from the text
 	case !cmd.Since.IsZero() && c.before(cmd.Since.Major, cmd.Since.Minor, cmd.Since.Patch):

@@ -19,7 +19,10 @@ type Model struct {
 	Servers []*Server // in the order nginx reads them
 	Sockets []*Socket // in the order their first listen is read
 
-	index map[*Directive]map[string][]*Directive // by block (nil: main), then by name
+	index  map[*Directive]map[string][]*Directive // by block (nil: main), then by name
+	byName map[string][]*Directive
+	server map[*Directive]*Server // by its block
+	tls    []*Server
 }
 
 // Server is one server block.
@@ -28,6 +31,7 @@ type Server struct {
 	Block   *Directive
 	Names   []string
 	Listens []*Listen
+	sockets []*Socket
 	model   *Model
 }
 
@@ -47,8 +51,14 @@ type Socket struct {
 
 // Interpret works out the servers and sockets of c as nginx of version v does.
 func Interpret(c *Config, v Version) *Model {
-	m := &Model{Config: c, Version: v, index: map[*Directive]map[string][]*Directive{}}
+	m := &Model{Config: c, Version: v, index: map[*Directive]map[string][]*Directive{}, byName: map[string][]*Directive{}, server: map[*Directive]*Server{}}
 	m.add(nil, c.Main)
+	for _, d := range c.Main {
+		d.Walk(func(d *Directive) bool {
+			m.byName[d.Name] = append(m.byName[d.Name], d)
+			return true
+		})
+	}
 	modules := 0
 	for _, d := range c.Main {
 		switch d.Name {
@@ -143,6 +153,7 @@ func (m *Model) sockets() {
 			}
 			if n := len(k.Servers); n == 0 || k.Servers[n-1] != s {
 				k.Servers = append(k.Servers, s)
+				s.sockets = append(s.sockets, k)
 			}
 			k.Listens = append(k.Listens, l)
 			k.TLS = k.TLS || l.SSL || l.QUIC
@@ -153,18 +164,16 @@ func (m *Model) sockets() {
 	for _, k := range m.Sockets {
 		k.TLS = k.TLS || k.Default.Is("ssl", "on")
 	}
+	for _, s := range m.Servers {
+		m.server[s.Block] = s
+		if len(s.Sockets(true)) > 0 {
+			m.tls = append(m.tls, s)
+		}
+	}
 }
 
 // TLSServers returns the servers reached through a TLS socket.
-func (m *Model) TLSServers() []*Server {
-	var list []*Server
-	for _, s := range m.Servers {
-		if len(s.Sockets(true)) > 0 {
-			list = append(list, s)
-		}
-	}
-	return list
-}
+func (m *Model) TLSServers() []*Server { return m.tls }
 
 // TLSSockets returns the sockets on which handshakes happen.
 func (m *Model) TLSSockets() []*Socket {
@@ -180,15 +189,9 @@ func (m *Model) TLSSockets() []*Socket {
 // Sockets returns the sockets s listens on, only those with TLS when tls is true.
 func (s *Server) Sockets(tls bool) []*Socket {
 	var list []*Socket
-	for _, k := range s.model.Sockets {
-		if tls && !k.TLS {
-			continue
-		}
-		for _, other := range k.Servers {
-			if other == s {
-				list = append(list, k)
-				break
-			}
+	for _, k := range s.sockets {
+		if k.TLS || !tls {
+			list = append(list, k)
 		}
 	}
 	return list
@@ -219,26 +222,13 @@ func shortPos(p Pos) string {
 func (m *Model) Named(block *Directive, name string) []*Directive { return m.index[block][name] }
 
 // All returns every directive called name, in the order of reading.
-func (m *Model) All(name string) []*Directive {
-	var list []*Directive
-	for _, d := range m.Config.Main {
-		d.Walk(func(d *Directive) bool {
-			if d.Name == name {
-				list = append(list, d)
-			}
-			return true
-		})
-	}
-	return list
-}
+func (m *Model) All(name string) []*Directive { return m.byName[name] }
 
 // Server returns the server block d stands in, or nil.
 func (m *Model) Server(d *Directive) *Server {
 	for ; d != nil; d = d.Parent {
-		for _, s := range m.Servers {
-			if s.Block == d {
-				return s
-			}
+		if s := m.server[d]; s != nil {
+			return s
 		}
 	}
 	return nil
