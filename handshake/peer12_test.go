@@ -31,6 +31,7 @@ type script12 struct {
 	deliver func(p *peer, t wire.HandshakeType, raw []byte)
 	ccs     func(p *peer) // instead of ChangeCipherSpec
 	after   func(p *peer)
+	stop    bool // once the client answers
 }
 
 // peer12 is the state of a script12 under way.
@@ -87,12 +88,12 @@ func play12(t testing.TB, cfg handshake.Config, session *handshake.Session, s sc
 		p.master = suite.NewKDF(p.info.Hash).LoadMaster12(session.Secret)
 		p.changeKeys()
 		p.sendFinished()
-		if !p.ended {
+		if !p.ended && !s.stop {
 			p.readFinished()
 		}
 	} else {
 		p.sendFlight()
-		if p.ended {
+		if p.ended || s.stop {
 			return p.peer
 		}
 		p.readClientFlight()
