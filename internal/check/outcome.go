@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"shakedown"
@@ -98,7 +99,12 @@ func (o *outcome) word() string {
 }
 
 // unanswered is the answer to a question whose connection came to trouble.
-func (o *outcome) unanswered() shakedown.Answer { return unsure("%s", o.word()) }
+func (o *outcome) unanswered() shakedown.Answer {
+	if o.Failure != nil && o.Failure.Hint != "" {
+		return unsure("%s (%s)", o.word(), o.Failure.Hint)
+	}
+	return unsure("%s", o.word())
+}
 
 // resumed reports whether the session that was offered was taken.
 func (o *outcome) resumed() bool {
@@ -251,14 +257,12 @@ func (l *line) close() {
 
 // plural prints n of something.
 func plural(n int, what string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", what)
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ry"):
+		what = strings.TrimSuffix(what, "y") + "ies" // tries
+	default:
+		what += "s"
 	}
-	switch what[len(what)-1] {
-	case 'y':
-		what = what[:len(what)-1] + "ie"
-	case 's':
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %s", n, what)
 }

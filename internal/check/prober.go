@@ -147,19 +147,25 @@ var errBudget = errors.New("the budget of connections is used up (raise --max-co
 // more: a server or a firewall may limit how fast they come.
 const retryPause = 300 * time.Millisecond
 
+// hopeless is after how many tries in a row that came to trouble there is no more
+// second one.
+const hopeless = 3
+
 // try makes one connection. One that came to trouble is tried once more, after a
 // pause; the second outcome counts.
 func (p *prober) try(ctx context.Context, a ask) *outcome {
 	o := p.once(ctx, a)
-	if o.kind() != trouble || ctx.Err() != nil {
-		return o
+	if o.kind() == trouble && p.troubled < hopeless && sleep(ctx, retryPause) == nil {
+		if again := p.once(ctx, a); again.err == nil {
+			o = again
+			o.retried = true
+		}
 	}
-	if err := sleep(ctx, retryPause); err != nil {
-		return o
-	}
-	if again := p.once(ctx, a); again.err == nil {
-		again.retried = true
-		return again
+	switch o.kind() {
+	case trouble:
+		p.troubled++
+	case taken, refused:
+		p.troubled = 0
 	}
 	return o
 }

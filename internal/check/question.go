@@ -36,7 +36,7 @@ func Questions() []Question {
 		{"wrong-sni", "does it work with an unknown name?", []string{"reach"}, askWrongSNI},
 		{"large-hello", "is a ClientHello over one segment tolerated?", []string{"reach"}, askLargeHello},
 		{"http2", "is HTTP/2 offered (ALPN)?", []string{"reach"}, askHTTP2},
-		{"client-certificate", "is a client certificate asked for?", []string{"reach"}, askClientCertificate},
+		{"client-certificate", "is a client certificate asked for?", nil, askClientCertificate},
 		{"compression", "are certificates compressed?", []string{"tls13"}, askCompression},
 		{"hsts", "is HSTS on?", []string{"http"}, askHSTS},
 		{"h3", "is HTTP/3 announced (Alt-Svc)?", []string{"http"}, askHTTP3},
