@@ -23,10 +23,12 @@ type prober struct {
 	seen    *Observation
 
 	// What is learnt on the way.
-	http  bool          // it answers requests
-	wide  bool          // it takes none of the suites of a client of today: all are offered
-	alone bool          // it does not serve connections that are open at once
-	pace  time.Duration // of the first handshake: how long one takes
+	http  bool // it answers requests
+	wide  bool // it takes none of the suites of a client of today: all are offered
+	alone bool // it does not serve connections that are open at once
+	// troubled counts the latest tries that came to trouble in a row.
+	troubled int
+	pace     time.Duration // of the first handshake: how long one takes
 	// remarks are what was odd about the tries of a mechanism.
 	remarks map[string][]string
 	stock   map[string][]*handshake.Session
