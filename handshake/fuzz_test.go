@@ -79,7 +79,7 @@ func FuzzMachine(f *testing.F) {
 		if which&0x80 != 0 {
 			cfg.Work = shakedown.WorkMinimal
 		}
-		p := newPeer(t, cfg, nil)
+		p := newPeer(t, nil, cfg, nil)
 		sizes := binary.LittleEndian.AppendUint64(nil, split)
 		for i := 0; len(input) > 0; i++ {
 			n := int(sizes[i%len(sizes)])

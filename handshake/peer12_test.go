@@ -14,6 +14,7 @@ import (
 // script12 is a TLS 1.2 handshake as the server plays it. The zero value is a
 // right and full one; each field makes one thing otherwise.
 type script12 struct {
+	machine  *handshake.Machine // the client's; nil for a new one
 	identity string
 	suite    shakedown.CipherSuite
 	group    shakedown.Group
@@ -75,7 +76,7 @@ func play12(t testing.TB, cfg handshake.Config, session *handshake.Session, s sc
 	if s.identity == "" {
 		s.identity = "p256"
 	}
-	p := &peer12{peer: newPeer(t, cfg, session), script: &s}
+	p := &peer12{peer: newPeer(t, s.machine, cfg, session), script: &s}
 	id := identities[s.identity]()
 	p.chain, p.key = id.chain, id.key
 	p.info, _ = suite.Lookup(s.suite)

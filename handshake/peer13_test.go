@@ -14,7 +14,8 @@ import (
 // script13 is a TLS 1.3 handshake as the server plays it. The zero value is a
 // right and full one; each field makes one thing otherwise.
 type script13 struct {
-	identity string // of identities; "" is p256
+	machine  *handshake.Machine // the client's; nil for a new one
+	identity string             // of identities; "" is p256
 	suite    shakedown.CipherSuite
 	group    shakedown.Group // "" is x25519
 
@@ -93,7 +94,7 @@ func play13(t testing.TB, cfg handshake.Config, session *handshake.Session, s sc
 	if s.identity == "" {
 		s.identity = "p256"
 	}
-	p := &peer13{peer: newPeer(t, cfg, session), script: &s}
+	p := &peer13{peer: newPeer(t, s.machine, cfg, session), script: &s}
 	id := identities[s.identity]()
 	p.chain, p.key = id.chain, id.key
 	p.info, _ = suite.Lookup(s.suite)

@@ -46,13 +46,17 @@ type peer struct {
 	done   bool
 }
 
-func newPeer(t testing.TB, cfg handshake.Config, session *handshake.Session) *peer {
+// newPeer starts a handshake of m, or of a new Machine when that is nil.
+func newPeer(t testing.TB, m *handshake.Machine, cfg handshake.Config, session *handshake.Session) *peer {
 	t.Helper()
 	client, err := handshake.NewClient(&cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, machine: handshake.NewMachine(nil), session: session}
+	if m == nil {
+		m = handshake.NewMachine(nil)
+	}
+	p := &peer{t: t, machine: m, session: session}
 	if err := p.machine.Start(client, session); err != nil {
 		t.Fatal(err)
 	}

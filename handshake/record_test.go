@@ -182,7 +182,7 @@ func TestNoTLS(t *testing.T) {
 		{"\xC3\x5A", "check the port"},
 		{"\x18\x03\x03\x00\x01\x00", "check the port"},
 	} {
-		p := newPeer(t, config13(), nil)
+		p := newPeer(t, nil, config13(), nil)
 		p.readHello()
 		p.feed([]byte(c.answer))
 		f := p.machine.Failure()
@@ -195,7 +195,7 @@ func TestNoTLS(t *testing.T) {
 // TestBoundedMemory feeds as much of one message as a server may send, in the
 // smallest records. It ends only if each piece costs little.
 func TestBoundedMemory(t *testing.T) {
-	p := newPeer(t, config13(), nil)
+	p := newPeer(t, nil, config13(), nil)
 	p.readHello()
 	const size = 1 << 18
 	p.feed(plainRecord(wire.Handshake, []byte{2, size >> 16, 0, 0}))
