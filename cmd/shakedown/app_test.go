@@ -1,19 +1,6 @@
 package main
 
-import (
-	"net"
-	"testing"
-)
-
-// closedAddress returns an address where nothing listens.
-func closedAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
+import "testing"
 
 func TestNearest(t *testing.T) {
 	names := []string{"trace", "bench", "compare", "host", "timeout", "no-tickets"}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,6 +129,8 @@ func startEmbedded(ctx context.Context, name string, spec server.Spec, dir strin
 	if err != nil {
 		return nil, err
 	}
+	var words strings.Builder // complete once the process has been waited for
+	cmd.Stderr = &words
 	cmd.Cancel = stdin.Close
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // it is bound to one core
 	cmd.WaitDelay = 5 * time.Second
@@ -161,7 +164,10 @@ func startEmbedded(ctx context.Context, name string, spec server.Spec, dir strin
 	}
 	state, err := ask(serveOrder{spec, dir})
 	if err != nil {
-		stop() //nolint:errcheck // the first error says why
+		stop() //nolint:errcheck // the first error says why, with the server's own words
+		if said := strings.TrimSpace(words.String()); said != "" {
+			err = fmt.Errorf("%w: %s", err, said)
+		}
 		return nil, err
 	}
 	counts := func(context.Context) (server.Counts, error) {
