@@ -38,6 +38,8 @@ func (a *app) verbs() []*cobra.Command {
 		a.checkCommand(),
 		a.compareCommand(),
 		a.hostCommand(),
+		a.labCommand(),
+		a.labServeCommand(),
 		a.lintCommand(),
 		a.configCommand(),
 		a.stekCommand(),
