@@ -24,6 +24,7 @@ type linter struct {
 	showIgnored bool
 	explain     string
 	list        bool
+	effective   bool
 	fix         bool
 	dryRun      bool
 	mainFile    string
@@ -69,6 +70,7 @@ Exit codes: 0 nothing found, 1 findings, 2 a file could not be judged.`,
 	what := pflag.NewFlagSet("what", pflag.ContinueOnError)
 	what.StringVar(&l.failOn, "fail-on", "warning", "least `severity` that makes the exit code 1: error, warning, info")
 	what.BoolVar(&l.showIgnored, "show-ignored", false, "tell the findings that comments answer as well")
+	what.BoolVar(&l.effective, "effective", false, "tell what is in force for every server and who decides on its sockets, instead of findings")
 	what.BoolVar(&l.list, "rules", false, "list the rules and do nothing else")
 	what.StringVar(&l.explain, "explain", "", "tell all about one `rule` and do nothing else")
 	repair := pflag.NewFlagSet("repair", pflag.ContinueOnError)
@@ -108,6 +110,14 @@ func (l *linter) run(ctx context.Context, a *app, paths []string) error {
 			continue
 		}
 		l.reports = append(l.reports, report)
+	}
+	if l.effective {
+		for _, r := range l.reports {
+			if err := lint.WriteEffective(a.stdout, r.Model); err != nil {
+				return failed("", "%w", err)
+			}
+		}
+		return l.notJudged(a)
 	}
 	if l.fix {
 		if err := l.repair(ctx, a); err != nil {
@@ -231,11 +241,8 @@ func (l *linter) test(a *app) *lint.Test {
 
 // verdict is the exit code: 2 when a file could not be judged, 1 when something was found.
 func (l *linter) verdict(a *app) error {
-	if len(l.failures) > 0 {
-		for _, f := range l.failures[:len(l.failures)-1] {
-			fmt.Fprintf(a.stderr, "%v\n", f.Err)
-		}
-		return failed("", "%w", l.failures[len(l.failures)-1].Err)
+	if err := l.notJudged(a); err != nil {
+		return err
 	}
 	found := 0
 	for _, r := range l.reports {
@@ -249,4 +256,16 @@ func (l *linter) verdict(a *app) error {
 		return unmet("%d of severity %s or worse", found, l.failOn)
 	}
 	return nil
+}
+
+// notJudged tells of every file that could not be read or parsed; the last is the error.
+func (l *linter) notJudged(a *app) error {
+	if len(l.failures) == 0 {
+		return nil
+	}
+	last := len(l.failures) - 1
+	for _, f := range l.failures[:last] {
+		fmt.Fprintf(a.stderr, "%v\n", f.Err)
+	}
+	return failed("", "%w", l.failures[last].Err)
 }

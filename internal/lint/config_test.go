@@ -242,8 +242,8 @@ func TestGeneratedRefuses(t *testing.T) {
 		{func(a *config.Answers) { a.Sites = nil }, config.Nginx, "no site is given"},
 		{func(a *config.Answers) { a.Sites = []config.Site{{Names: []string{"x"}}} }, config.Nginx, "x has no certificate"},
 		{func(a *config.Answers) { a.Backend = "x; y" }, config.Nginx, `"x; y" cannot stand in a configuration without quoting: give it another name`},
-		{func(a *config.Answers) { a.Hosts = 2 }, config.Apache, "Apache's SSLSessionTicketKeyFile is unreliable with OpenSSL 3 (resumption failed after graceful restarts), so several hosts cannot share tickets: end TLS in front of them"},
-		{func(a *config.Answers) { a.EarlyData = true }, config.Apache, "Apache httpd has no early data"},
+		{func(a *config.Answers) { a.Hosts = 2 }, config.Apache, "several hosts cannot share tickets: SSLSessionTicketKeyFile is unreliable with OpenSSL 3 (resumption failed after graceful restarts). End TLS in front of them"},
+		{func(a *config.Answers) { a.EarlyData = true }, config.Apache, "httpd has no early data"},
 		{func(a *config.Answers) {}, config.HAProxy, "haproxy serves no files: say where the backend is"},
 	} {
 		a := good

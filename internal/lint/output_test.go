@@ -67,6 +67,24 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func TestEffective(t *testing.T) {
+	dir := files(t)
+	e := readExample(t, "testdata/vhosts.conf")
+	path := filepath.Join(dir, "vhosts.conf")
+	if err := os.WriteFile(path, []byte(e.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Run(path, nil, e.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteEffective(&out, report.Model); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "effective.golden", strings.ReplaceAll(out.String(), dir+"/", ""))
+}
+
 func sampleReport(t *testing.T) *Report {
 	t.Helper()
 	dir := files(t)

@@ -13,10 +13,10 @@ func Apache(a Answers) (File, error) {
 		return nil, err
 	}
 	if a.fleet() {
-		return nil, errors.New("Apache's SSLSessionTicketKeyFile is unreliable with OpenSSL 3 (resumption failed after graceful restarts), so several hosts cannot share tickets: end TLS in front of them")
+		return nil, errors.New("several hosts cannot share tickets: SSLSessionTicketKeyFile is unreliable with OpenSSL 3 (resumption failed after graceful restarts). End TLS in front of them")
 	}
 	if a.EarlyData {
-		return nil, errors.New("Apache httpd has no early data")
+		return nil, errors.New("httpd has no early data")
 	}
 	list, reason := a.groups()
 	port := a.Port
