@@ -22,6 +22,9 @@ func (f *Finding) fix(edits ...Edit) {
 
 // setArgs gives d other arguments.
 func setArgs(d *nginx.Directive, words string) Edit {
+	if len(d.Args) == 0 {
+		return Edit{d.Pos.File, d.NameEnd, d.NameEnd, " " + words}
+	}
 	return Edit{d.Pos.File, d.Args[0].Pos.Offset, d.Args[len(d.Args)-1].End, words}
 }
 

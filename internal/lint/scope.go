@@ -187,7 +187,11 @@ func checkDefAccidental(c *checker) {
 	for _, k := range c.TLSSockets() {
 		if len(k.Servers) > 1 && !k.Explicit && !seen[k.Default] {
 			seen[k.Default] = true // the sockets of one server, IPv4 and IPv6, are one thing to change
-			c.report(k.Listens[0].Directive, "%d servers share %s and none is default_server: %s owns its session state because it is read first", len(k.Servers), k.Key, k.Default.Name())
+			place := k.Listens[0].Directive
+			if place == nil { // port 80 of a server without a listen
+				place = k.Default.Block
+			}
+			c.report(place, "%d servers share %s and none is default_server: %s owns its session state because it is read first", len(k.Servers), k.Key, k.Default.Name())
 		}
 	}
 }
