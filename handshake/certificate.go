@@ -2,6 +2,7 @@ package handshake
 
 import (
 	"crypto"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,10 @@ type ClientCertificate struct {
 	Signer crypto.Signer
 }
 
+// maxRSABits bounds the server's RSA key: the time that an operation takes grows
+// with the square of its length, and one of a megabit would stall a load loop.
+const maxRSABits = 16384
+
 // takeChain takes the server's chain; in full work it is verified.
 func (m *Machine) takeChain(list [][]byte) error {
 	chain, err := m.ws.chains.Lookup(list)
@@ -26,6 +31,9 @@ func (m *Machine) takeChain(list [][]byte) error {
 	}
 	m.chain = chain
 	m.observed.Chain = &chain.Chain
+	if bits := rsaBits(chain.LeafKey); bits > maxRSABits {
+		return incompatible(shakedown.AlertUnsupportedCertificate, "", "the server has an RSA key of %d bits, the limit is %d", bits, maxRSABits)
+	}
 	if m.config.Roots == nil {
 		return nil
 	}
@@ -42,6 +50,17 @@ func (m *Machine) takeChain(list [][]byte) error {
 	}
 	f.Alert = &alert
 	return f
+}
+
+// rsaBits returns the length of an RSA key's modulus, 0 for other keys.
+func rsaBits(key crypto.PublicKey) int {
+	switch key := key.(type) {
+	case *rsa.PublicKey:
+		return key.N.BitLen()
+	case *suite.PSSPublicKey:
+		return key.Key.N.BitLen()
+	}
+	return 0
 }
 
 // checkScheme checks that the server may sign with the scheme: it was offered,

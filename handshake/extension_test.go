@@ -3,7 +3,10 @@ package handshake_test
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
+	"math/big"
 	"testing"
 
 	"shakedown"
@@ -93,6 +96,33 @@ func TestVerification(t *testing.T) {
 		cfg = config12()
 		cfg.ServerName, cfg.Roots = c.name, c.roots
 		play12(t, cfg, nil, script12{}).expect(c.want)
+	}
+}
+
+// TestHugeKey refuses a key that would take seconds to use, in any kind of work.
+func TestHugeKey(t *testing.T) {
+	n := new(big.Int).Lsh(big.NewInt(1), 16384)
+	pub := &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}
+	signer := identities["p256"]()
+	parent := must(x509.ParseCertificate(signer.chain[0]))
+	der := must(x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(2)}, parent, pub, signer.key))
+	for _, work := range []shakedown.Work{shakedown.WorkFull, shakedown.WorkMinimal} {
+		cfg := config13()
+		cfg.Work = work
+		play13(t, cfg, nil, script13{certificate: func(c *wire.CertificateTLS13) { c.Entries[0].DER = der }}).
+			expect(verdict{class: shakedown.ClassIncompatible, alert: shakedown.AlertUnsupportedCertificate, phase: atHello, text: "16385 bits"})
+	}
+}
+
+// TestProbe ends with the server's hello, whatever of old it says.
+func TestProbe(t *testing.T) {
+	cfg := handshake.Config{ProbeOnly: true, Versions: versions(shakedown.TLS11), CipherSuites: []shakedown.CipherSuite{0x000A}}
+	p := newPeer(t, nil, cfg, nil)
+	p.readHello()
+	sh := wire.ServerHello{Version: shakedown.TLS11, CipherSuite: 0x000A}
+	p.feed(plainRecord(wire.Handshake, sh.Append(nil)))
+	if o := p.machine.Observed(); !p.done || o.Version != shakedown.TLS11 || o.CipherSuite != 0x000A || p.told(shakedown.PhaseComplete) != 0 || p.machine.Session() != nil {
+		t.Errorf("done %v, observed %+v: %v", p.done, o, p.machine.Failure())
 	}
 }
 

@@ -49,7 +49,6 @@ type Machine struct {
 	useless int // messages after the handshake, in a row, that bring nothing
 
 	// The handshake's own values, in the order they become known.
-	hello        []byte // the ClientHello sent, without record header
 	random       [32]byte
 	sessionID    []byte // legacy_session_id sent; aliases idBuffer
 	idBuffer     [32]byte

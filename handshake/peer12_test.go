@@ -38,13 +38,12 @@ type script12 struct {
 // peer12 is the state of a script12 under way.
 type peer12 struct {
 	*peer
-	script       *script12
-	serverHello  wire.ServerHello
-	share        suite.Share
-	master       suite.Master12
-	nextWrite    suite.Protection
-	nextRead     suite.Protection
-	extendedHash []byte
+	script      *script12
+	serverHello wire.ServerHello
+	share       suite.Share
+	master      suite.Master12
+	nextWrite   suite.Protection
+	nextRead    suite.Protection
 }
 
 func (p *peer12) send(t wire.HandshakeType, raw []byte) {

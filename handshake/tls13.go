@@ -31,7 +31,6 @@ type tls13State struct {
 	server    suite.TrafficSecret
 	master    suite.MasterSecret
 	requested bool // the server requested a certificate
-	context   []byte
 	// atServerFinished is the transcript hash that the application secrets bind.
 	atServerFinished [maxHashSize]byte
 	writeReady       bool // the application write key is in use
