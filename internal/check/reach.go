@@ -170,11 +170,12 @@ func askHTTP2(ctx context.Context, p *prober) shakedown.Answer {
 func askClientCertificate(ctx context.Context, p *prober) shakedown.Answer {
 	asked, tried := 0, 0
 	for _, o := range p.log {
-		if o.ask.session == nil && !o.ask.config.ProbeOnly && o.err == nil && len(o.Observed.Flights) > 0 {
+		switch {
+		case o.Observed.CertificateRequested: // whatever came after
 			tried++
-			if o.Observed.CertificateRequested {
-				asked++
-			}
+			asked++
+		case o.full():
+			tried++
 		}
 	}
 	switch {
