@@ -20,6 +20,7 @@ func (c *checker) underTLS(d *nginx.Directive) bool {
 	return len(servers) > 0
 }
 
+// upstream{} has directives of the same names for the other side.
 func checkConnKeepalive(c *checker) {
 	for _, d := range c.All("keepalive_timeout") {
 		if t, ok := nginx.ParseTime(d.Arg(0)); ok && t == 0 && strings.HasPrefix(c.Context(d), "http") && !strings.HasSuffix(c.Context(d), "upstream") && c.underTLS(d) {
@@ -34,6 +35,7 @@ func checkConnKeepalive(c *checker) {
 	}
 }
 
+// The main level of a fragment is elsewhere.
 func checkConnWorkers(c *checker) {
 	workers := c.In(nil, "worker_processes")
 	sockets := c.TLSSockets()
@@ -62,6 +64,7 @@ func checkConnHSTimeout(c *checker) {
 	})
 }
 
+// Both are needed: HTTP/1.0 ends a connection whatever keepalive says.
 func checkConnUpstream(c *checker) {
 	if !c.before(1, 29, 7) || c.Fragment {
 		return
@@ -145,6 +148,7 @@ func hostOf(target string) string {
 	return target
 }
 
+// RES-NONE is the error; this says what else it costs.
 func checkEarlyNoResume(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if early(d) && !tickets(d) && !d.Cache().Shared() && !c.unsure(d, "ssl_session_cache") {
@@ -153,6 +157,7 @@ func checkEarlyNoResume(c *checker) {
 	})
 }
 
+// Formats that log client certificates alone are not about handshakes.
 func checkLogReuse(c *checker) {
 	for _, format := range c.All("log_format") {
 		text := format.Words()

@@ -49,6 +49,7 @@ func setGroups(place *nginx.Directive) []Edit {
 	return []Edit{setArgs(place, goodGroups)}
 }
 
+// auto has X25519 on every OpenSSL that nginx can be built with today.
 func checkKXHRR(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if list, place := groups(d); list != nil && lists(d, "TLSv1.3") && !slices.Contains(list, "X25519") {
@@ -103,6 +104,7 @@ func checkKXSlowGroup(c *checker) {
 	})
 }
 
+// A wrong list is wrong in any server, so all are looked at, in force or not.
 func checkKXPQUnsupported(c *checker) {
 	for _, place := range c.All("ssl_ecdh_curve") {
 		for name := range strings.SplitSeq(place.Arg(0), ":") {
@@ -122,6 +124,7 @@ func checkKXPQUnsupported(c *checker) {
 	}
 }
 
+// OpenSSL 3.5's built-in list is in tiers.
 func checkKXPQAutoHRR(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		list, place := groups(d)

@@ -11,6 +11,7 @@ import (
 	"shakedown/internal/stek"
 )
 
+// Only where the key is used at all.
 func checkResKeySingle(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if list := keys(d); len(list) == 1 && tickets(d) {
@@ -57,6 +58,7 @@ func checkResKeySize(c *checker) {
 	})
 }
 
+// A key kept to decrypt may be as old as its tickets.
 func checkResKeyStale(c *checker) {
 	c.keyFiles(func(d *nginx.Directive, path string, info os.FileInfo, s server) {
 		limit := max(24*time.Hour, 2*timeout(s))
@@ -67,6 +69,7 @@ func checkResKeyStale(c *checker) {
 	})
 }
 
+// A root of "/" holds everything and says nothing.
 func checkResKeyPerm(c *checker) {
 	c.keyFiles(func(d *nginx.Directive, path string, info os.FileInfo, s server) {
 		if info.Mode().Perm()&0o004 != 0 {
@@ -83,6 +86,7 @@ func checkResKeyPerm(c *checker) {
 	})
 }
 
+// From 1.29.2 on a named server may have tickets on and use the default server's key.
 func checkResKeyUnused(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if list := keys(d); len(list) > 0 && !tickets(d) && c.before(1, 29, 2) {

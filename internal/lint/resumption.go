@@ -25,6 +25,7 @@ func (c *checker) ticketsOff(f func(k *nginx.Socket, d, s server)) {
 	})
 }
 
+// Which server's switch counts depends on the release (ticketsOff); whose cache counts does not.
 func checkResNone(c *checker) {
 	c.ticketsOff(func(k *nginx.Socket, d, s server) {
 		cache := d.Cache()
@@ -55,6 +56,7 @@ func checkResOffStateful(c *checker) {
 	})
 }
 
+// Before 1.23.2 a shared zone does not hold the keys.
 func checkResReloadKeys(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if !tickets(d) || len(keys(d)) > 0 || c.unsure(d, "ssl_session_ticket_key") || !c.before(1, 23, 2) && d.Cache().Shared() {
@@ -89,6 +91,7 @@ func checkResCVE(c *checker) {
 	})
 }
 
+// With one worker there is nobody to miss the session.
 func checkResBuiltin(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		cache := d.Cache()
@@ -145,6 +148,7 @@ func checkResCache13Flood(c *checker) {
 	})
 }
 
+// Zones of http and stream are apart; the same name in both is an error of another kind.
 func checkResCacheConflict(c *checker) {
 	type zone struct{ module, name string }
 	seen := map[zone]*nginx.Directive{}
@@ -171,6 +175,7 @@ func checkResCacheConflict(c *checker) {
 	}
 }
 
+// Where nothing resumes the time is of no account; RES-NONE speaks.
 func checkResTimeoutShort(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if timeout(d) > 5*time.Minute || c.unsure(d, "ssl_session_timeout") || !tickets(d) && !d.Cache().Shared() {
@@ -193,6 +198,7 @@ func checkResTimeoutLong(c *checker) {
 	})
 }
 
+// Any other number is a choice.
 func checkResNumTickets(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		switch n, place := command(d, "NumTickets"); n {
@@ -204,6 +210,7 @@ func checkResNumTickets(c *checker) {
 	})
 }
 
+// The option may stand in a list: "Options PrioritizeChaCha,AntiReplay"; a leading "-" turns it off.
 func checkResAntiReplay(c *checker) {
 	c.defaults(func(k *nginx.Socket, d server) {
 		if !early(d) || d.Cache().Builtin && !d.Cache().Shared() || c.unsure(d, "ssl_session_cache") {
@@ -224,6 +231,7 @@ func checkResAntiReplay(c *checker) {
 
 func verifies(s server) bool { return !s.Is("ssl_verify_client", "off") }
 
+// How large the certificates of clients are is not in the file, so it is never more than an info.
 func checkResMTLSBig(c *checker) {
 	limit := "8192 bytes, reached by a client certificate of some 7.5 KB"
 	if c.before(1, 27, 5) {
@@ -236,6 +244,7 @@ func checkResMTLSBig(c *checker) {
 	})
 }
 
+// 1.26.3 is the stable release with the repair; what a distribution carries is not in the number.
 func checkResMTLSCrossSNI(c *checker) {
 	if c.before(1, 11, 0) || !c.before(1, 29, 2) {
 		return

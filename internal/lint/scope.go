@@ -36,6 +36,7 @@ func (c *checker) toHTTP(s server, name string) []Edit {
 	return edits
 }
 
+// OpenSSL decrypts with the keys of the context the connection began with, which is the default server's (session_ctx).
 func checkDefTicketKey(c *checker) {
 	value := func(s server) string { return list(s, "ssl_session_ticket_key") }
 	c.ignored("ssl_session_ticket_key", value, func(k *nginx.Socket, d, s server) {
@@ -48,6 +49,7 @@ func checkDefTicketKey(c *checker) {
 	})
 }
 
+// The two halves of the cache are compared as they are in force, not as they are written.
 func checkDefCache(c *checker) {
 	value := func(s server) string {
 		v := s.Cache()
@@ -62,6 +64,7 @@ func checkDefCache(c *checker) {
 	})
 }
 
+// Equal times written differently (60m, 1h) are equal.
 func checkDefTimeout(c *checker) {
 	c.ignored("ssl_session_timeout", func(s server) string { return timeout(s).String() }, func(k *nginx.Socket, d, s server) {
 		v := d.Get("ssl_session_timeout")
@@ -70,6 +73,7 @@ func checkDefTimeout(c *checker) {
 	})
 }
 
+// On both sides of 1.29.2 the mix is told: what is harmless there breaks after a move to an older host.
 func checkDefTicketsMix(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
 		if tickets(s) == tickets(d) || c.unsure(s, "ssl_session_tickets") || c.unsure(d, "ssl_session_tickets") {
@@ -99,6 +103,7 @@ func sortedProtocols(s server) string {
 	return strings.Join(slices.Compact(words), " ")
 }
 
+// Where the default server names nothing, DEF-PROTO-IMPLICIT tells it better.
 func checkDefProto(c *checker) {
 	if !c.before(1, 29, 2) {
 		return
@@ -139,6 +144,7 @@ func checkDefCurve(c *checker) {
 	})
 }
 
+// A server that inherits the command has the default server's own value and is not told.
 func checkDefSuites13(c *checker) {
 	if !c.before(1, 29, 2) {
 		return
@@ -156,6 +162,7 @@ func checkDefSuites13(c *checker) {
 	})
 }
 
+// Either direction is an error: requests replayed where nobody agreed to it, or early data that never comes.
 func checkDefEarly(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
 		switch {
@@ -168,6 +175,7 @@ func checkDefEarly(c *checker) {
 	})
 }
 
+// A finding stands at the refusing server: it is the one that lacks something.
 func checkDefRejectNoTLS(c *checker) {
 	c.others(func(k *nginx.Socket, d, s server) {
 		if !rejects(d) || c.Fragment || len(keys(d)) > 0 || len(d.Cache().Directives) > 0 {
@@ -196,6 +204,8 @@ func checkDefAccidental(c *checker) {
 	}
 }
 
+// A pair resumes across families when both default servers have common keys and, before 1.29.2, one certificate: the session
+// ID context that OpenSSL compares is a hash of it.
 func checkDefV4V6(c *checker) {
 	for _, s := range c.TLSServers() {
 		sockets := s.Sockets(true)
@@ -224,6 +234,7 @@ func checkDefV4V6(c *checker) {
 	}
 }
 
+// A command of the same name in the server is a replacement that was meant.
 func checkDefConfCmdLost(c *checker) {
 	for _, s := range c.TLSServers() {
 		own := c.Named(s.Block, "ssl_conf_command")

@@ -9,6 +9,7 @@ import (
 	"shakedown/internal/nginx"
 )
 
+// Ed25519 counts as not RSA: who serves it knows what clients come.
 func checkCertRSAOnly(c *checker) {
 	c.handshakes(func(k *nginx.Socket, s server) {
 		certs, all := c.certificatesOf(s)
@@ -41,6 +42,7 @@ func (c *checker) variableCertificates(f func(s server, d *nginx.Directive)) {
 	})
 }
 
+// "off" turns an inherited cache off.
 func checkCertVariable(c *checker) {
 	c.variableCertificates(func(s server, d *nginx.Directive) {
 		if v := s.Get("ssl_certificate_cache"); v.Set() && v.Words != "off" || !c.before(1, 27, 4) && c.unsure(s, "ssl_certificate_cache") {
@@ -54,6 +56,7 @@ func checkCertVariable(c *checker) {
 	})
 }
 
+// A variable that map made of it holds only what the map lists. data: is no path.
 func checkCertSNIPath(c *checker) {
 	for _, name := range []string{"ssl_certificate", "ssl_certificate_key"} {
 		for _, d := range c.All(name) {
@@ -75,6 +78,7 @@ func (c *checker) stapling(f func(s server, place *nginx.Directive)) {
 	})
 }
 
+// nginx prints a warning for each of these but variables, and starts.
 func checkOCSPDead(c *checker) {
 	c.stapling(func(s server, place *nginx.Directive) {
 		if s.Get("ssl_stapling_file").Set() {
@@ -138,6 +142,7 @@ func checkOCSPFileDual(c *checker) {
 	})
 }
 
+// Never more than an info: a CA that signs its responses itself needs no more than the chain.
 func checkOCSPVerifyTrust(c *checker) {
 	c.stapling(func(s server, place *nginx.Directive) {
 		if s.Is("ssl_stapling_verify", "on") && !s.Get("ssl_trusted_certificate").Set() && !c.Fragment {
@@ -146,6 +151,7 @@ func checkOCSPVerifyTrust(c *checker) {
 	})
 }
 
+// Where nothing is stapled there is nothing to resolve.
 func checkOCSPResolver(c *checker) {
 	c.stapling(func(s server, place *nginx.Directive) {
 		certs, _ := c.certificatesOf(s)

@@ -51,6 +51,7 @@ func isTLS13Name(word string) bool {
 	return strings.HasPrefix(word, "TLS_") || strings.HasPrefix(word, "TLS13-") || strings.HasPrefix(word, "TLS-")
 }
 
+// Whether anything is left decides between "does not start" and "ignored".
 func checkCiphTLS13(c *checker) {
 	for _, d := range c.All("ssl_ciphers") {
 		words := strings.FieldsFunc(d.Arg(0), func(r rune) bool { return strings.ContainsRune(": ,;", r) })
@@ -80,6 +81,7 @@ func quote(s string) string {
 	return s
 }
 
+// All certificates must be readable: an unknown one might match.
 func checkCiphNoMatchCert(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
 		kinds, all := c.kinds(s)
@@ -93,6 +95,7 @@ func checkCiphNoMatchCert(c *checker) {
 	})
 }
 
+// The first suite that works is the one real clients get when the server's order counts.
 func checkCiphDHE(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
 		list := c.suites(s)
@@ -112,6 +115,7 @@ func isDHEWord(word string) bool {
 	return strings.HasSuffix(word, "+EDH") || strings.HasSuffix(word, "+DHE") || strings.HasSuffix(word, "+kEDH")
 }
 
+// Only suites asked for by name: HIGH and the like bring DHE along unasked.
 func checkCiphDHEDead(c *checker) {
 	if c.before(1, 11, 0) {
 		return
@@ -138,6 +142,7 @@ func checkCiphDHEDead(c *checker) {
 	})
 }
 
+// An ECDSA certificate cannot do it whatever the string says.
 func checkCiphStaticRSA(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
 		kinds, all := c.kinds(s)
@@ -162,6 +167,7 @@ func checkCiphStaticRSA(c *checker) {
 	})
 }
 
+// ECDHE suites alone: the others are told by other rules.
 func checkCiphRSAFirst(c *checker) {
 	c.each12(func(k *nginx.Socket, s server, place *nginx.Directive) {
 		kinds, _ := c.kinds(s)
@@ -172,6 +178,7 @@ func checkCiphRSAFirst(c *checker) {
 	})
 }
 
+// In TLS 1.3 the option also makes OpenSSL follow its own order of signature algorithms, ECDSA first.
 func checkCiphPreferDual(c *checker) {
 	c.handshakes(func(k *nginx.Socket, s server) {
 		if kinds, _ := c.kinds(s); len(kinds) > 1 && !prefers(s) && !c.unsure(s, "ssl_prefer_server_ciphers") {
@@ -184,6 +191,7 @@ func checkCiphPreferDual(c *checker) {
 	})
 }
 
+// Where another server of the socket lists TLS 1.3, DEF-PROTO tells what is wrong.
 func checkProtoNo13(c *checker) {
 	if !c.opt.OpenSSL.IsZero() && c.opt.OpenSSL.Before(1, 1, 1) {
 		return
@@ -206,6 +214,7 @@ func checkProtoNo13(c *checker) {
 	})
 }
 
+// @SECLEVEL=0 is never set by accident.
 func checkProtoOld(c *checker) {
 	c.handshakes(func(k *nginx.Socket, s server) {
 		if strings.Contains(s.Get("ssl_ciphers").Words, "@SECLEVEL=0") {

@@ -79,6 +79,7 @@ func place(context string) string {
 	return context
 }
 
+// The parameter belongs to the socket and the directive to the server, so several listen lines become one directive.
 func checkVocHTTP2(c *checker) {
 	for _, d := range c.All("listen") {
 		context := c.Context(d)
@@ -110,6 +111,7 @@ func checkVocHTTP2(c *checker) {
 	}
 }
 
+// stream{} never had it.
 func checkVocSSLOn(c *checker) {
 	for _, d := range c.All("ssl") {
 		context := c.Context(d)
