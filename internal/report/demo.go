@@ -112,6 +112,7 @@ func (d *Demo) Conclude() error {
 	if d.Rounds == 0 {
 		return nil
 	}
+	d.noteUnsteady()
 	for _, pair := range d.pairs() {
 		for _, m := range []struct {
 			name string
@@ -133,6 +134,21 @@ func (d *Demo) Conclude() error {
 		}
 	}
 	return nil
+}
+
+// maxRateSpread is how wide the interval of a rate may be, as a fraction of the
+// median, before the demo says that something disturbs it.
+const maxRateSpread = 0.3
+
+// noteUnsteady says so when rates vary so much that others must be at work.
+func (d *Demo) noteUnsteady() {
+	for _, c := range d.Cells {
+		if e := c.PerSecond; !math.IsInf(e.Low, 0) && (e.High-e.Low)/e.Median > maxRateSpread {
+			d.Notes = append(d.Notes, fmt.Sprintf("rates vary widely from round to round (%s in %s: %s to %s per s): other programs use these cores, "+
+				"so trust the CPU per handshake and its ratios more", c.Certificate, c.Version, significant(e.Low), significant(e.High)))
+			return
+		}
+	}
 }
 
 // pair is two cells that differ in one thing.
