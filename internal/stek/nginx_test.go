@@ -33,26 +33,34 @@ func (w *wallet) Put(_ string, s *tls.ClientSessionState) {
 // time and its ticket.
 func visit(t *testing.T, s *server.Server, offer *tls.ClientSessionState) (bool, *tls.ClientSessionState, []byte) {
 	t.Helper()
+	resumed, session, err := tryVisit(s, offer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session == nil { // haproxy 2.6 gives none on a resumed connection
+		return resumed, nil, nil
+	}
+	ticket, _, err := session.ResumptionState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resumed, session, ticket
+}
+
+func tryVisit(s *server.Server, offer *tls.ClientSessionState) (resumed bool, session *tls.ClientSessionState, err error) {
 	w := &wallet{offer: offer}
 	conn, err := tls.Dial("tcp", s.Addr.String(), &tls.Config{ServerName: s.Name, RootCAs: s.Roots, ClientSessionCache: w})
 	if err != nil {
-		t.Fatal(err)
+		return false, nil, err
 	}
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
-		t.Fatal(err)
+		return false, nil, err
 	}
 	if _, err := io.ReadAll(conn); err != nil {
-		t.Fatal(err)
+		return false, nil, err
 	}
-	if w.latest == nil { // haproxy 2.6 gives none on a resumed connection
-		return conn.ConnectionState().DidResume, nil, nil
-	}
-	ticket, _, err := w.latest.ResumptionState()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conn.ConnectionState().DidResume, w.latest, ticket
+	return conn.ConnectionState().DidResume, w.latest, nil
 }
 
 // TestRotationKeepsTickets runs two nginx with the keys of one directory and rotates: a ticket of either resumes on both
