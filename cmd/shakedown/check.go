@@ -156,7 +156,14 @@ func (c *checker) verdict(r *check.Report) error {
 	case !reached && len(r.Targets) > 0:
 		return &problem{exitFailed, errors.New("no address answered"), "see above for the reasons; check host and port"}
 	case len(r.Breaches) > 0:
-		return unmet("policy %s is not met: %d breaches", r.Policy, len(r.Breaches))
+		return unmet("policy %s is not met: %s", r.Policy, breaches(len(r.Breaches)))
 	}
 	return nil
+}
+
+func breaches(n int) string {
+	if n == 1 {
+		return "1 breach"
+	}
+	return fmt.Sprintf("%d breaches", n)
 }

@@ -35,14 +35,14 @@ const keyNamesSchema = "shakedown/ticket-key-names/v1"
 // ReadKeyNames reads what [KeyNames.Write] wrote. A file that is not there is one
 // with nothing in it.
 func ReadKeyNames(file string) (*KeyNames, error) {
-	k := &KeyNames{Schema: keyNamesSchema, Servers: map[netip.AddrPort][]KeyUse{}}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return k, nil
+		return &KeyNames{Schema: keyNamesSchema, Servers: map[netip.AddrPort][]KeyUse{}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	k := &KeyNames{Servers: map[netip.AddrPort][]KeyUse{}}
 	if err := json.Unmarshal(text, k); err != nil {
 		return nil, fmt.Errorf("%s is no file of ticket key names: %w", file, err)
 	}

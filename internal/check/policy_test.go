@@ -120,7 +120,7 @@ func TestKeyNames(t *testing.T) {
 	if p := see(0, 1, 2); p.rotation != "" {
 		t.Errorf("two keys at once: %s", p.rotation)
 	}
-	for _, text := range []string{"{", `{"schema": "other"}`} {
+	for _, text := range []string{"{", `{}`, `{"schema": "other"}`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

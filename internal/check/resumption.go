@@ -35,6 +35,7 @@ const (
 	firstWave  = 6
 	nextWave   = 6
 	mixedWave  = 12
+	noneWave   = 18 // so many that 1 worker in 4 is missed once in 3,000 times
 	inSequence = 4
 	// fewInSequence are enough beside a wave that was taken as a whole; those that
 	// are timed come on top.
@@ -59,10 +60,12 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 		n = fewInSequence
 	}
 	sequence := m.sequence(ctx, p, n)
-	// One worker of many takes so few that more tries are needed before it is no.
-	none := atOnce.Resumed+sequence.Resumed == 0 && m.matters(p)
-	if mixed(&atOnce) || none || sequence.Resumed > 0 && atOnce.Resumed == 0 {
+	switch {
+	case mixed(&atOnce), sequence.Resumed > 0 && atOnce.Resumed == 0:
 		m.wave(ctx, p, &atOnce, mixedWave)
+	case atOnce.Resumed == 0 && m.matters(p):
+		// One worker of several takes so few that it is not no yet.
+		m.wave(ctx, p, &atOnce, noneWave)
 	}
 	p.seen.Resumption = append(p.seen.Resumption, atOnce, sequence)
 	return m.answer(p)

@@ -223,3 +223,26 @@ func TestSources(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryServer asks each server that can be had here, with its defaults. What is
+// claimed of resumption must be what the server itself counted.
+func TestEveryServer(t *testing.T) {
+	for _, d := range server.Drivers() {
+		t.Run(d.Name(), func(t *testing.T) {
+			s := startServer(t, d, server.Spec{})
+			r := check(t, Plan{}, s)
+			o := &r.Targets[0].Observation
+			for _, m := range []string{MechanismPSK, MechanismTicket} {
+				expectState(t, o, m, StateAccepted)
+			}
+			expect(t, o, map[string]shakedown.Verdict{"reach": shakedown.Yes, "tls13": shakedown.Yes, "tls12": shakedown.Yes, "suites13": shakedown.Yes, "time": shakedown.Yes})
+			c := accounts(t, s, r)
+			if c.Resumed == server.NotTold {
+				t.Skipf("%s does not count resumed handshakes", d.Name())
+			}
+			if c.Resumed != int64(resumedIn(o)) {
+				t.Errorf("%d resumed handshakes are claimed, the server counted %d", resumedIn(o), c.Resumed)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"shakedown"
 	"shakedown/internal/check"
@@ -166,7 +167,7 @@ func writeTicketKinds(b *strings.Builder, o *check.Observation) {
 				name = m.name
 			}
 		}
-		text := fmt.Sprintf("%d with a full handshake, %d with a resumption, up to %s bytes, lifetime %s", t.PerFull, t.PerResumption, number(t.Bytes), t.Lifetime)
+		text := fmt.Sprintf("%d with a full handshake, %d with a resumption, up to %s bytes, %s", t.PerFull, t.PerResumption, number(t.Bytes), lifetime(t.Lifetime))
 		switch {
 		case t.Stateful:
 			text += "; they only name a session that the server keeps"
@@ -183,6 +184,21 @@ func writeTicketKinds(b *strings.Builder, o *check.Observation) {
 		}
 		b.WriteString(wrap("  tickets, "+name+": ", text))
 	}
+}
+
+// lifetime prints the hint of a ticket without the zeros of its seconds.
+func lifetime(d time.Duration) string {
+	if d == 0 {
+		return "no lifetime told"
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return "lifetime " + text
 }
 
 func writeCertificates(b *strings.Builder, s Style, o *check.Observation) {
@@ -299,7 +315,7 @@ func joinSome[T fmt.Stringer](values []T, complete bool) string {
 	}
 	text := strings.Join(parts, ", ")
 	if more := len(values) - room; more > 0 {
-		text += fmt.Sprintf(", and %d others", more)
+		text += ", and " + count(more, "other")
 	}
 	if !complete {
 		text += ", and perhaps more"
