@@ -7,11 +7,11 @@ import (
 	"shakedown/internal/nginx"
 )
 
-// ignored reports settings of name that stand in a server other than the default one of a socket and differ from what is
-// in force there. It calls found for each with both servers.
+// ignored calls found, with both servers, where a setting of name written for a server, in it or around it, differs from
+// what is in force in the default server of a socket.
 func (c *checker) ignored(name string, value func(server) string, found func(k *nginx.Socket, d, s server)) {
 	c.others(func(k *nginx.Socket, d, s server) {
-		if s.Has(name) && value(s) != value(d) {
+		if s.Get(name).Set() && value(s) != value(d) {
 			found(k, d, s)
 		}
 	})
