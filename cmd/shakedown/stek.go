@@ -148,16 +148,17 @@ func (a *app) stekShowCommand() *cobra.Command {
 		Short: "Show names, sizes and ages of keys",
 		Long: `Show tells the name, size, age and mode of key files, or of all keys in a directory,
 and what a file is that nginx would refuse: with a line break, in base64, in hex.
+haproxy's files are shown with the role of each key.
 
 Exit code 1: a file is no key, or others may read it.`,
 		Example: "  shakedown stek show /etc/nginx/tickets",
-		RunE:    func(cmd *cobra.Command, args []string) error { return t.show(a, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return t.show(cmd.Context(), a, args) },
 	}
 	addFlags(cmd)
 	return cmd
 }
 
-func (t *ticketKeys) show(a *app, paths []string) error {
+func (t *ticketKeys) show(ctx context.Context, a *app, paths []string) error {
 	if len(paths) == 0 {
 		return failed("such as: shakedown stek show /etc/nginx/tickets", "no path is given")
 	}
@@ -188,6 +189,12 @@ func (t *ticketKeys) show(a *app, paths []string) error {
 		var form *stek.FormError
 		switch {
 		case errors.As(err, &form):
+			if set, err := stek.HAProxy(path).Load(ctx); err == nil {
+				for _, r := range set.Keys() {
+					fmt.Fprintf(w, "%s\t%d bytes\t%s\t%04o\t%s\t%s\n", r.Key, r.Key.Size(), age(r.Key.Made), info.Mode().Perm(), path, r.Role)
+				}
+				continue
+			}
 			bad++
 			fmt.Fprintf(w, "-\t%d bytes\t%s\t%04o\t%s\t%v\n", info.Size(), age(info.ModTime()), info.Mode().Perm(), path, form)
 			continue

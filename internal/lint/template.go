@@ -15,29 +15,45 @@ type TemplateError struct {
 	Pos  nginx.Pos
 	Kind string // "a Jinja or Go template", ...
 	Text string // what showed it
+	// Syntax is what is wrong with the file as it stands, nil when it parses.
+	Syntax error
 }
 
 func (e *TemplateError) Error() string {
-	return fmt.Sprintf("%s: this is %s (%s), not a configuration yet: fill it in and lint the result", e.Pos, e.Kind, e.Text)
+	text := fmt.Sprintf("%s: this is %s (%s), not a configuration yet: fill it in and lint the result", e.Pos, e.Kind, e.Text)
+	if e.Syntax != nil {
+		text += fmt.Sprintf(" (as it stands: %v)", e.Syntax)
+	}
+	return text
 }
 
-// Kinds of placeholder, in order of trial. The doubtful ones are taken only where nginx allows no such text.
-var placeholders = []struct {
+func (e *TemplateError) Unwrap() error { return e.Syntax }
+
+// placeholder is one way templates mark what is to be filled in.
+type placeholder struct {
 	kind string
 	re   *regexp.Regexp
-}{
-	{"a Jinja template", regexp.MustCompile(`\{%-?\s.*?%\}|\{#.*?#\}`)},
-	{"an ERB template", regexp.MustCompile(`<%[-=#]?.*?%>`)},
-	{"a Go template", regexp.MustCompile(`\{\{-?\s*(?:/\*|(?:if|range|with|end|template|define|else|block)\b|[.$]).*?\}\}`)},
-	{"a Jinja or Go template", regexp.MustCompile(`\{\{.*?\}\}`)},
-	{"a template with %placeholders%", regexp.MustCompile(`%[A-Za-z][A-Za-z_]{2,}%`)},
-	{"a template with __PLACEHOLDERS__", regexp.MustCompile(`__[A-Z][A-Z0-9_]*__`)},
-	{"a template for envsubst", regexp.MustCompile(`\$\{[A-Z][A-Z0-9_]+\}`)},
+	// breaks: nginx's grammar fails on it, so it explains a file that does not parse. The others are words to nginx.
+	breaks bool
 }
 
-// findPlaceholder returns the first placeholder in text.
-func findPlaceholder(text string) (kind, found string, at int) {
+// The kinds, in order of trial.
+var placeholders = []placeholder{
+	{"a Jinja template", regexp.MustCompile(`\{%-?\s.*?%\}|\{#.*?#\}`), true},
+	{"an ERB template", regexp.MustCompile(`<%[-=#]?.*?%>`), true},
+	{"a Go template", regexp.MustCompile(`\{\{-?\s*(?:/\*|(?:if|range|with|end|template|define|else|block)\b|[.$]).*?\}\}`), true},
+	{"a Jinja or Go template", regexp.MustCompile(`\{\{.*?\}\}`), true},
+	{"a template with %placeholders%", regexp.MustCompile(`%[A-Za-z][A-Za-z_]{2,}%`), false},
+	{"a template with __PLACEHOLDERS__", regexp.MustCompile(`__[A-Z][A-Z0-9_]*__`), false},
+	{"a template for envsubst", regexp.MustCompile(`\$\{[A-Z][A-Z0-9_]+\}`), false},
+}
+
+// findPlaceholder returns the first placeholder in text, of those that break the grammar alone if breaking is true.
+func findPlaceholder(text string, breaking bool) (kind, found string, at int) {
 	for _, p := range placeholders {
+		if breaking && !p.breaks {
+			continue
+		}
 		if loc := p.re.FindStringIndex(text); loc != nil {
 			return p.kind, text[loc[0]:loc[1]], loc[0]
 		}
@@ -51,10 +67,10 @@ func templateIn(c *nginx.Config) error {
 	for _, top := range c.Main {
 		top.Walk(func(d *nginx.Directive) bool {
 			if found == nil && (d.Name == "listen" || d.Name == "server_name" || strings.HasPrefix(d.Name, "ssl_")) {
-				if kind, text, at := findPlaceholder(d.Source()); at >= 0 {
+				if kind, text, at := findPlaceholder(d.Source(), false); at >= 0 {
 					pos := d.Pos
 					pos.Col += at // a directive over several lines is rare; its first line is told then
-					found = &TemplateError{pos, kind, text}
+					found = &TemplateError{pos, kind, text, nil}
 					return false
 				}
 			}
@@ -83,9 +99,9 @@ func templateError(err error) error {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
-		if kind, text, at := findPlaceholder(line); at >= 0 {
+		if kind, text, at := findPlaceholder(line, true); at >= 0 {
 			pos.Col = at + 1
-			return &TemplateError{pos, kind, text}
+			return &TemplateError{pos, kind, text, err}
 		}
 	}
 	return err
