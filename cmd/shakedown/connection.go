@@ -214,7 +214,9 @@ func (c *connection) clientCertificate() (*handshake.ClientCertificate, error) {
 // requestText returns the request typed, or a GET of the target's path.
 func (c *connection) requestText(t shakedown.Target) ([]byte, error) {
 	if c.request != "" {
-		text, err := strconv.Unquote(`"` + strings.ReplaceAll(c.request, `"`, `\"`) + `"`)
+		// A shell may have put in line ends already.
+		escaped := strings.NewReplacer(`"`, `\"`, "\r", `\r`, "\n", `\n`).Replace(c.request)
+		text, err := strconv.Unquote(`"` + escaped + `"`)
 		if err != nil {
 			return nil, failed(`use \r\n for line ends, \\ for a backslash, \x00 for bytes`, "--request: %q has a bad escape", c.request)
 		}
