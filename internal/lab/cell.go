@@ -92,7 +92,11 @@ func (p *Plan) cell(id string, levels []int) (*Cell, error) {
 	}
 	var bad *problem
 	if c.plan, bad = c.Load.plan(c.Spec); bad != nil {
-		return nil, p.setBy(settings, "load", bad.key, bad.key+": "+bad.err.Error())
+		text := bad.err.Error()
+		if !strings.HasPrefix(text, bad.key) {
+			text = bad.key + ": " + text
+		}
+		return nil, p.setBy(settings, "load", bad.key, text)
 	}
 	c.plan.Seed = p.Seed
 	if err := c.Driver.Can(c.Spec); err != nil {

@@ -118,6 +118,9 @@ func explain(file string, near *token.Token, err error, target any) *PlanError {
 	if errors.As(err, &other) {
 		return errorAt(file, other.GetToken(), other.GetMessage(), "")
 	}
+	if text, ok := strings.CutPrefix(err.Error(), "time: "); ok {
+		return errorAt(file, near, text, "durations have a unit, such as 500ms, 10s or 2m")
+	}
 	return errorAt(file, near, err.Error(), "")
 }
 

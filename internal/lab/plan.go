@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"shakedown/internal/server"
 )
@@ -91,11 +92,11 @@ func Parse(file string, text []byte) (*Plan, error) {
 		return nil, &PlanError{File: file, Text: "the plan is empty", Hint: "shakedown lab show certificate prints one"}
 	}
 	if len(parsed.Docs) > 1 {
-		return nil, errorAt(file, parsed.Docs[1].Body.GetToken(), "a second document begins here: one plan is one document", "")
+		return nil, errorAt(file, start(parsed.Docs[1].Body), "a second document begins here: one plan is one document", "")
 	}
 	p.root = parsed.Docs[0].Body
-	if err := yaml.NodeToValue(p.root, p, yaml.Strict()); err != nil {
-		return nil, explain(file, p.root.GetToken(), err, p)
+	if err := (Patch{p.root}).apply(file, p); err != nil {
+		return nil, err
 	}
 	if err := p.check(); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (p *Plan) check() error {
 		return p.at("$.name", "name %q: want lower-case letters, digits and hyphens", p.Name)
 	}
 	if _, err := server.DriverByName(p.Server); err != nil {
-		return p.at("$.server", "%v", err)
+		return p.unknownServer("$.server", p.Server, err)
 	}
 	for _, bad := range []struct {
 		key   string
@@ -167,7 +168,7 @@ func (p *Plan) checkFactors() error {
 			levels = append(levels, l.Name)
 			if l.Driver != "" {
 				if _, err := server.DriverByName(l.Driver); err != nil {
-					return p.at(path+".driver", "%v", err)
+					return p.unknownServer(path+".driver", l.Driver, err)
 				}
 				mine["driver"] = true
 			}
@@ -188,6 +189,19 @@ func (p *Plan) checkFactors() error {
 	return nil
 }
 
+// unknownServer makes an error with the nearest driver.
+func (p *Plan) unknownServer(path, name string, err error) *PlanError {
+	e := p.at(path, "%v", err)
+	var names []string
+	for _, d := range server.Drivers() {
+		names = append(names, d.Name())
+	}
+	if n := nearest(name, names); n != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", n)
+	}
+	return e
+}
+
 // at makes an error at a path of the file such as "$.factors[0].name", or as
 // near to it as the file goes.
 func (p *Plan) at(path, format string, args ...any) *PlanError {
@@ -195,14 +209,8 @@ func (p *Plan) at(path, format string, args ...any) *PlanError {
 	for path != "" && p.root != nil {
 		if found, err := yaml.PathString(path); err == nil {
 			if node, err := found.FilterNode(p.root); err == nil && node != nil {
-				start := node.GetToken()
-				if m, ok := node.(*ast.MappingNode); ok && len(m.Values) > 0 {
-					start = m.Values[0].Key.GetToken() // not the colon behind it
-				}
-				if v, ok := node.(*ast.MappingValueNode); ok {
-					start = v.Key.GetToken()
-				}
-				e.Line, e.Column = start.Position.Line, start.Position.Column
+				at := start(node).Position
+				e.Line, e.Column = at.Line, at.Column
 				break
 			}
 		}
@@ -213,6 +221,20 @@ func (p *Plan) at(path, format string, args ...any) *PlanError {
 		path = path[:i]
 	}
 	return e
+}
+
+// start returns the first token of a node; that of a mapping by itself is the
+// colon behind its first key.
+func start(node ast.Node) *token.Token {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken()
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken()
+	}
+	return node.GetToken()
 }
 
 // isName reports whether s may name a plan, and so a directory.

@@ -33,7 +33,7 @@
     return digits(ns) + " ns";
   }
   const ratio = (v) => (v < 10 ? v.toFixed(3) : digits(v));
-  const percent = (f) => (100 * f).toFixed(f > 0.1 && f < 0.99 ? 1 : 2) + "%";
+  const percent = (f) => (f === 0 || f === 1 ? 100 * f : (100 * f).toFixed(f > 0.1 && f < 0.99 ? 1 : 2)) + "%";
   const bounds = (e, show) => (e && e.low !== null ? show(e.low) + " to " + show(e.high) : "");
   const p = (v) => (v < 0.001 ? "< 0.001" : v.toFixed(3));
 
@@ -45,7 +45,7 @@
       else if (k.startsWith("on")) e[k] = v;
       else e.setAttribute(k, v);
     }
-    for (const c of children.flat()) if (c !== null && c !== undefined) e.append(c);
+    for (const c of children.flat(Infinity)) if (c !== null && c !== undefined) e.append(c);
     return e;
   }
   function section(title, note, ...controls) {
@@ -56,17 +56,19 @@
   }
   // table makes a table of rows; a column is {head, of, n, value}: value is what
   // the CSV gets.
-  function table(into, name, columns, rows, classOf) {
+  // The button for it stands in the head of the section once.
+  function table(into, name, columns, rows, classOf, place, all) {
     const body = rows.map((r) => el("tr", { class: classOf ? classOf(r) : "" }, columns.map((c) => {
       const v = c.of(r);
       return el("td", { class: (c.n ? "n " : "") + (c.cls ? c.cls(r) : "") }, v instanceof Array ? v : String(v));
     })));
-    into.append(el("div", { class: "scroll" }, el("table", {},
+    (place || into).append(el("div", { class: "scroll" }, el("table", {},
       el("thead", {}, el("tr", {}, columns.map((c) => el("th", { class: c.n ? "n" : "", scope: "col" }, c.head)))), el("tbody", {}, body))));
     const text = () => [columns.flatMap((c) => (c.csv ? c.csv.map((x) => x[0]) : [c.head])),
-      ...rows.map((r) => columns.flatMap((c) => (c.csv ? c.csv.map((x) => x[1](r)) : [c.value ? c.value(r) : c.of(r)])))]
+      ...(all || rows).map((r) => columns.flatMap((c) => (c.csv ? c.csv.map((x) => x[1](r)) : [c.value ? c.value(r) : c.of(r)])))]
       .map((line) => line.map(quote).join(",")).join("\r\n") + "\r\n";
-    into.querySelector(".head > div").append(el("button", { type: "button", onclick: () => save(`${data.plan.name}-${name}.csv`, text()) }, "CSV"));
+    const head = into.querySelector(".head > div");
+    if (!head.querySelector(".csv")) head.append(el("button", { type: "button", class: "csv", title: "download this table", onclick: () => save(`${data.plan.name}-${name}.csv`, text()) }, "CSV"));
   }
   function quote(v) {
     const s = v === null || v === undefined ? "" : String(v);
@@ -101,7 +103,7 @@
     const option = c.option({ narrow, ink, faint, line, axis, palette: palette() });
     option.animation = false;
     option.color = option.color || palette();
-    option.textStyle = { color: ink, fontFamily: "inherit" };
+    option.textStyle = { color: ink, fontFamily: getComputedStyle(document.body).fontFamily };
     option.aria = { enabled: true };
     if (option.tooltip) Object.assign(option.tooltip, { backgroundColor: colour("panel"), borderColor: line, textStyle: { color: ink, fontSize: 12.5 }, confine: true });
     c.drawn.setOption(option, true);
@@ -131,7 +133,7 @@
   page.append(el("p", { class: "faint" }, data.place));
   const e = data.environment;
   const facts = [
-    ["CPU", `${e.cpu}, ${e.cpus} CPUs`], ["CPU features", e.features.join(", ")], ["System", `${e.os} ${e.kernel}, ${e.arch}`],
+    ["CPU", `${e.cpu}, ${e.cpus} CPUs`], ["CPU features", e.features.join(", ")], ["System", `${e.kernel}, ${e.arch}`],
     ["Virtual", e.hypervisor || "no"], ["Memory", digits(e.memory_bytes / 2 ** 30) + " GiB"],
     ["Software", [...e.software.map((s) => `${s.name} ${s.version}${s.library ? " with " + s.library : ""}`), e.go_version].join("; ")],
     ["Measured", `${data.started.slice(0, 19).replace("T", " ")}, ${data.rounds} of ${data.plan.rounds} rounds`],
@@ -176,8 +178,8 @@
       return {
         grid: { left, right: 24, top: 10, bottom: 34 },
         tooltip: { formatter: (q) => { const x = list[q.dataIndex]; return `${label(x)}<br>ratio <b>${ratio(x.ratio)}</b> (${x.low === null ? "no interval" : ratio(x.low) + " to " + ratio(x.high)})<br>p ${p(x.p)}, ${x.rounds} rounds: ${x.verdict}`; } },
-        xAxis: { type: "log", min: low / margin, max: high * margin, ...o.axis, axisLabel: { color: o.faint, formatter: (v) => digits(v), hideOverlap: true } },
-        yAxis: { type: "category", data: list.map(label), ...o.axis, axisLabel: { color: o.ink, width: left - 14, overflow: "break", fontSize: 12, interval: 0 }, axisTick: { show: false } },
+        xAxis: { type: high / low > 6 ? "log" : "value", logBase: 2, min: low / margin, max: high * margin, ...o.axis, axisLabel: { color: o.faint, showMinLabel: false, showMaxLabel: false, formatter: (v) => digits(v), hideOverlap: true } },
+        yAxis: { type: "category", data: list.map(label), ...o.axis, axisLabel: { color: o.ink, width: left - 14, overflow: "break", fontSize: 12, lineHeight: 14, interval: 0 }, axisTick: { show: false } },
         series: [
           { type: "custom", itemStyle: {}, data: list.map((x, i) => [x.low ?? x.ratio, x.high ?? x.ratio, i]), encode: { x: [0, 1], y: 2 },
             renderItem: (_, api) => {
@@ -201,9 +203,9 @@
       c.drawn.resize({ height: h });
       draw(c);
       holder.textContent = "";
+      table(s, "effects", columns, data.effects.filter((x) => x.metric === metric), (x) => (x.given ? "" : "main"), holder, data.effects);
     }
-    update();
-    table(s, "effects", [
+    const columns = [
       { head: "effect", of: (x) => label(x), value: (x) => `${x.factor}: ${x.from} -> ${x.to}`, cls: (x) => (x.given ? "given" : "") },
       { head: "given", of: (x) => (x.given ? "" : "all others"), value: (x) => x.given },
       { head: "metric", of: (x) => metrics[x.metric].short, value: (x) => x.metric },
@@ -212,7 +214,8 @@
       { head: "p", n: true, of: (x) => p(x.p), value: (x) => x.p },
       { head: "rounds", n: true, of: (x) => x.rounds },
       { head: "verdict", of: (x) => x.verdict, cls: (x) => says(x, x.metric) },
-    ], data.effects.filter((x) => x.metric === "server_cpu_per_handshake_ns" || x.metric === "handshakes_per_s" || !x.given), (x) => (x.given ? "" : "main"));
+    ];
+    update();
     s.classList.add("long");
   }
 
@@ -221,7 +224,7 @@
     const estimate = (head, key, show) => ({ head, n: true, of: (c) => (c[key] && c[key].n ? withInterval(c[key], show) : "–"),
       csv: [[key, (c) => c[key].median], [key + "_low", (c) => c[key].low], [key + "_high", (c) => c[key].high]] });
     const columns = [{ head: "cell", of: (c) => c.id }, ...factors.map((f) => ({ head: f.name, of: (c) => c.factors[f.name] })),
-      { head: "status", of: (c) => (c.status === "measured" ? "measured" : `${c.status}: ${c.reason || ""}`), cls: (c) => (c.status === "measured" ? "" : "bad") },
+      { head: "status", of: (c) => c.status, csv: [["status", (c) => c.status], ["reason", (c) => c.reason || ""]], cls: (c) => (c.status === "measured" ? "" : "bad") },
       estimate("server CPU", "server_cpu_per_handshake_ns", time), estimate("rate", "handshakes_per_s", (v) => digits(v) + "/s"),
       estimate("p50", "total_p50_ns", time), estimate("p99", "total_p99_ns", time)];
     if (seen.includes("visit_ns")) columns.push(estimate("first visit", "visit_ns", time));
@@ -244,13 +247,13 @@
     const combine = (list) => list.reduce((all, f) => all.flatMap((a) => f.levels.map((l) => [...a, l])), [[]]).map((l) => l.join(", "));
     const xs = combine(across), ys = down.length ? combine(down) : [""];
     const s = section("Heat map", null, choice("metric", seen.map((m) => [m, metrics[m].name]), (v) => { metric = v; draw(c); }));
-    const c = chart(s, 90 + 44 * ys.length, (o) => {
+    const c = chart(s, 58 + 46 * ys.length, (o) => {
       const points = cells.filter((x) => x[metric].n).map((x) => [xs.indexOf(across.map((f) => x.factors[f.name]).join(", ")), ys.indexOf(down.map((f) => x.factors[f.name]).join(", ")), x[metric].median, x]);
       const values = points.map((q) => q[2]);
       const low = Math.min(...values), high = Math.max(...values);
       const left = down.length ? (o.narrow ? 80 : 150) : 10;
       return {
-        grid: { left, right: 10, top: 8, bottom: 62 },
+        grid: { left, right: 10, top: 8, bottom: 44 },
         tooltip: { formatter: (q) => `${q.data.cell.name}<br>${metrics[metric].name} <b>${metrics[metric].show(q.data.cell[metric].median)}</b><br>${bounds(q.data.cell[metric], metrics[metric].show)}` },
         xAxis: { type: "category", data: xs, ...o.axis, axisLabel: { color: o.ink, width: (c0(s) - left) / xs.length - 6, overflow: "break", interval: 0, fontSize: o.narrow ? 10 : 12 }, axisTick: { show: false } },
         yAxis: { type: "category", data: ys, inverse: true, ...o.axis, axisLabel: { color: o.ink, width: left - 12, overflow: "break" }, axisTick: { show: false } },
@@ -305,7 +308,7 @@
           axisLabel: { color: o.faint, formatter: (v) => ({ 1: "0%", 10: "90%", 100: "99%", 1000: "99.9%", 10000: "99.99%" }[v] || "") } },
         yAxis: { type: "log", ...o.axis, axisLabel: { color: o.faint, formatter: time } },
         series: list.map((c) => ({ name: shortName(c), type: "line", showSymbol: false, lineWidth: 2,
-          data: c.total.filter((q) => q.q < 1 && q.at_ns > 0).map((q) => [1 / (1 - q.q), q.at_ns]) })),
+          data: c.total.filter((q) => q.q < 1 && q.at_ns > 0 && 1 / (1 - q.q) <= Math.max(10, c.handshakes / c.rounds)).map((q) => [1 / (1 - q.q), q.at_ns]) })),
       };
     });
   }
@@ -370,7 +373,7 @@
         legend: { textStyle: { color: o.faint }, top: 0, left: 0 }, grid: { left, right: 20, top: 34, bottom: 30 },
         tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (qs) => `${qs[0].name}<br>` + qs.map((q) => `${q.marker}${q.seriesName} <b>${time(q.value)}</b>`).join("<br>") },
         xAxis: { type: "value", ...o.axis, axisLabel: { color: o.faint, formatter: time, hideOverlap: true } },
-        yAxis: { type: "category", data: list.map(name), ...o.axis, axisLabel: { color: o.ink, width: left - 12, overflow: "break", interval: 0, fontSize: 12 }, axisTick: { show: false } },
+        yAxis: { type: "category", data: list.map(name), ...o.axis, axisLabel: { color: o.ink, width: left - 12, overflow: "break", interval: 0, fontSize: 12, lineHeight: 14 }, axisTick: { show: false } },
         series: [["signature", "signature_ns", 1], ["key exchange", "exchange_ns", 2], ["rest", "rest_ns", 9]].map(([n, key, i]) => ({ name: n, type: "bar", stack: "all", color: o.palette[i], data: list.map((d) => Math.max(0, d[key])) })),
       };
     });
@@ -400,7 +403,7 @@
         legend: lg.option, grid: { left, right: 20, top: lg.top, bottom: 30 },
         tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (qs) => `${qs[0].name}<br>` + list[qs[0].dataIndex].waterfall.map((m) => `${words[m.phase]} at <b>${time(m.at_ns)}</b>`).join("<br>") },
         xAxis: { type: "value", ...o.axis, axisLabel: { color: o.faint, formatter: time, hideOverlap: true } },
-        yAxis: { type: "category", data: list.map(shortName), ...o.axis, axisLabel: { color: o.ink, width: left - 12, overflow: "break", interval: 0, fontSize: 12 }, axisTick: { show: false } },
+        yAxis: { type: "category", data: list.map(shortName), ...o.axis, axisLabel: { color: o.ink, width: left - 12, overflow: "break", interval: 0, fontSize: 12, lineHeight: 14 }, axisTick: { show: false } },
         series: phases.map((phase) => ({ name: words[phase], type: "bar", stack: "all", data: list.map((c) => {
           const marks = c.waterfall.slice().sort((a, b) => a.at_ns - b.at_ns), i = marks.findIndex((m) => m.phase === phase);
           return i < 0 ? 0 : marks[i].at_ns - (i ? marks[i - 1].at_ns : 0);
