@@ -18,6 +18,7 @@ import (
 	"shakedown"
 	"shakedown/handshake"
 	"shakedown/internal/host"
+	"shakedown/internal/link"
 	"shakedown/internal/load"
 	"shakedown/internal/report"
 )
@@ -45,6 +46,7 @@ type bencher struct {
 	stages      string
 	rate        float64
 	sources     string
+	link        string
 	cpus        string
 	all         bool
 	sessionIn   string
@@ -106,6 +108,7 @@ func (b *bencher) loadFlags() section {
 	fs.Var(choiceValue[load.Close]{&b.plan.Close, "way", load.ParseClose}, "close", "end connections by rst, fin or close-notify")
 	b.plan.Close, b.plan.Tickets = load.CloseReset, load.TicketsReuse
 	fs.DurationVar(&b.plan.RTT, "rtt", 0, "hold each flight of the server for this `time`")
+	fs.StringVar(&b.link, "link", "", "reach a server on this machine over an emulated `network`, with real TCP, such as\nrtt=50ms,rate=100mbit,loss=0.5% (Linux, root)")
 	fs.StringVar(&b.sources, "source", "", "connect from these local `addresses`: 127.0.0.2-127.0.0.9, 10.1.0.0/28, ...")
 	fs.BoolVar(&b.all, "all-addresses", false, "use all addresses of the target's name in turn, not the first that answers")
 	fs.BoolVar(&b.allowPublic, "allow-public", false, "allow a target that is neither loopback nor private")
@@ -241,6 +244,13 @@ func (b *bencher) arrivals() error {
 	}
 	if p.Sources, err = parseAddresses(b.sources); err != nil {
 		return failed("", "--source: %w", err)
+	}
+	if b.link != "" {
+		c, err := link.Parse(b.link)
+		if err != nil {
+			return failed("", "--link: %w", err)
+		}
+		p.Link = &c
 	}
 	if p.CPUs, err = parseCPUs(b.cpus); err != nil {
 		return failed("", "--cpus: %w", err)

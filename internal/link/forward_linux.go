@@ -22,13 +22,14 @@ type forwarder struct {
 	thread             int     // its ID
 	base               time.Time
 	buffer             [mtu]byte
-	done               chan error
+	done               chan struct{}
 	ending             bool
 	end                time.Duration // what arrives later is left
 
 	mu       sync.Mutex // of all below and of the paths
 	late     Late
 	realTime bool
+	failed   error // what ended it, of itself
 }
 
 // newForwarder starts a thread with start.
@@ -39,12 +40,16 @@ func newForwarder(c Config, inner, outer *device, start func(func()) error) (*fo
 	}
 	f := &forwarder{
 		toServer: newPath(c, 0), toClient: newPath(c, 1), inner: inner, outer: outer, wake: wake,
-		base: time.Now(), done: make(chan error, 1),
+		base: time.Now(), done: make(chan struct{}),
 	}
 	thread := make(chan int)
 	err = start(func() {
 		thread <- unix.Gettid()
-		f.done <- f.run()
+		defer close(f.done)
+		err := f.run()
+		f.mu.Lock()
+		f.failed = err
+		f.mu.Unlock()
 	})
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(wake))
@@ -59,14 +64,19 @@ func (f *forwarder) stop() error {
 	if _, err := unix.Write(f.wake, []byte{1, 0, 0, 0, 0, 0, 0, 1}); err != nil {
 		return fmt.Errorf("link: %w", err)
 	}
-	return errors.Join(<-f.done, unix.Close(f.wake))
+	<-f.done
+	return errors.Join(f.failed, unix.Close(f.wake))
 }
 
 // stats may be called until stop.
 func (f *forwarder) stats() (Stats, error) {
 	f.mu.Lock()
 	s := Stats{ToServer: f.toServer.Direction, ToClient: f.toClient.Direction, Late: f.late, RealTime: f.realTime}
+	failed := f.failed
 	f.mu.Unlock()
+	if failed != nil {
+		return s, failed
+	}
 	thread := fmt.Sprintf("/proc/self/task/%d/", f.thread)
 	scheduling, err := os.ReadFile(thread + "schedstat")
 	if err != nil {

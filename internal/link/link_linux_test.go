@@ -47,13 +47,9 @@ func inside(t *testing.T, l *Link, f func() error) {
 }
 
 // serve answers each connection, after one byte of it, with as many bytes as
-// that byte says hundreds. Its kernel sends the first window at once.
+// that byte says hundreds.
 func serve(t *testing.T, address string) netip.AddrPort {
 	t.Helper()
-	// Others pace the first window: bbr spreads it over a part of the RTT.
-	if err := setting("net/ipv4/tcp_congestion_control", "reno"); err != nil {
-		t.Fatal(err)
-	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"shakedown"
 	"shakedown/handshake"
 	"shakedown/internal/host"
+	"shakedown/internal/link"
 )
 
 const (
@@ -43,6 +44,8 @@ type job struct {
 	halt    context.Context // ends with stopNow, for those who block
 	cancel  context.CancelFunc
 	quota   []int64 // of each thread, with a Count
+
+	link *link.Link // nil: the load is in the network of the machine
 
 	published []atomic.Pointer[snapshot] // of each thread
 }
@@ -107,6 +110,9 @@ func prepare(plan Plan) (*job, error) {
 			mode = shakedown.ModeFull
 		}
 		plan.Mix = []Share{{mode, 1}}
+	}
+	if err := checkLink(&plan); err != nil {
+		return nil, err
 	}
 	plan.Threads = threads(&plan)
 	j := &job{plan: plan, published: make([]atomic.Pointer[snapshot], plan.Threads)}

@@ -41,6 +41,8 @@ func limit(s *Summary) Limit {
 		return Limit{"backlog", append(evidence, "raise the server's listen backlog and net.core.somaxconn")}
 	case s.Server != nil && s.Server.Busy >= busy*float64(serverCores(s)):
 		return Limit{"server", evidence}
+	case s.Link != nil:
+		return linkLimit(s, evidence)
 	case s.Plan.RTT > 0:
 		return Limit{"link", append(evidence, fmt.Sprintf("each flight was held for %s: more --connections would do more", s.Plan.RTT))}
 	case !open:

@@ -12,6 +12,9 @@ import (
 	"shakedown/handshake"
 )
 
+// eventLoops: this build has them.
+const eventLoops = true
+
 // loop is one thread of load: one epoll, its connections, and all they need.
 type loop struct {
 	job     *job
@@ -38,7 +41,7 @@ type loop struct {
 	buffer    []byte
 	remotes   []unix.Sockaddr
 	locals    []unix.Sockaddr
-	local     []bool // the target of the same index is loopback
+	local     []bool // the target of the same index is reached by loopback
 }
 
 func newLoop(j *job, id int) (*loop, error) {
@@ -62,7 +65,7 @@ func newLoop(j *job, id int) (*loop, error) {
 	}
 	for _, t := range p.Targets {
 		l.remotes = append(l.remotes, sockaddr(t))
-		l.local = append(l.local, isLoopback(t))
+		l.local = append(l.local, isLoopback(t) && p.Link == nil)
 	}
 	for _, s := range p.Sources {
 		l.locals = append(l.locals, sockaddrOf(s, 0))

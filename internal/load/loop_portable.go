@@ -12,6 +12,9 @@ import (
 	"shakedown/handshake"
 )
 
+// eventLoops: this build has none.
+const eventLoops = false
+
 // portable is one thread's share of load where there is no event loop for the
 // system: a goroutine for each connection, over package net. Its results are the
 // same; it costs the client more, and says so in what it measures of itself.

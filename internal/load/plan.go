@@ -9,6 +9,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/link"
 )
 
 // Plan says what load to make. The zero value of a field leaves the matter to
@@ -42,6 +43,10 @@ type Plan struct {
 	Close Close `json:"close"`
 	// RTT holds each flight of the server for this long, the connection's too.
 	RTT time.Duration `json:"rtt_ns"`
+	// Link, unless nil, has the load reach the targets, which are on this
+	// machine, over an emulated network. It needs Linux, root and the event
+	// loops, and excludes RTT and Sources.
+	Link *link.Config `json:"link,omitempty"`
 	// Sources are local addresses to connect from, in turn; empty: the kernel's
 	// choice.
 	Sources []netip.Addr `json:"sources,omitempty"`

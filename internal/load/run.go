@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shakedown/internal/host"
+	"shakedown/internal/link"
 	"shakedown/internal/stats"
 )
 
@@ -35,6 +36,10 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 		return nil, err
 	}
 	defer j.cancel()
+	if err := j.openLink(); err != nil {
+		return nil, err
+	}
+	defer j.closeLink()
 	priming, err := j.prime(ctx)
 	if err != nil {
 		return nil, err
@@ -53,12 +58,17 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 	j.end = j.warmEnd + j.plan.Duration
 	ended := make(chan error, len(workers))
 	for _, w := range workers {
-		go func() { ended <- w.run() }()
+		if err := j.spawn(func() { ended <- w.run() }); err != nil {
+			j.leave()
+			return nil, err
+		}
 	}
 	m := monitor{job: j, observe: observe}
-	err = m.watch(ctx, ended, len(workers))
-	if err != nil {
+	if err := m.watch(ctx, ended, len(workers)); err != nil {
 		return nil, err
+	}
+	if m.linkErr != nil {
+		return nil, m.linkErr
 	}
 	total := newTally()
 	for _, w := range workers {
@@ -89,6 +99,9 @@ type monitor struct {
 	serverErr   error
 	memory      host.Memory
 	serverCost  []float64 // ns of CPU per handshake, by second
+	linkBefore  *link.Stats
+	linkAfter   *link.Stats
+	linkErr     error
 
 	last     Progress
 	lastCPU  time.Duration
@@ -155,12 +168,16 @@ func (m *monitor) begin() {
 	m.cpu, err = host.ReadCPUTimes()
 	m.cpuSeen = err == nil
 	m.selfBefore, _ = host.Self()
+	m.linkBefore, m.linkErr = m.job.linkStats()
 	m.begun = time.Now()
 }
 
 func (m *monitor) finish() {
 	m.ended = time.Now()
 	m.selfAfter, _ = host.Self()
+	if m.linkErr == nil {
+		m.linkAfter, m.linkErr = m.job.linkStats()
+	}
 	if m.server != nil {
 		if m.serverUse, m.serverErr = m.server.Sample(); errors.Is(m.serverErr, host.ErrEnded) {
 			m.serverErr = errors.New("the server's processes ended during the run")
@@ -245,13 +262,18 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 
 	ended := t.handshakes + t.failures
 	self := m.selfAfter.Since(m.selfBefore)
+	cpu := self.CPU()
+	if m.linkAfter != nil {
+		cpu = max(cpu-(m.linkAfter.CPU-m.linkBefore.CPU), 0)
+		s.Link = linkUse(j.plan.Link, m.linkBefore, m.linkAfter, wall)
+	}
 	s.Client = ClientUse{
-		Threads: j.plan.Threads, CPU: self.CPU(), User: self.User, PerHandshake: per(self.CPU(), ended),
+		Threads: j.plan.Threads, CPU: cpu, User: min(self.User, cpu), PerHandshake: per(cpu, ended),
 		Lag: t.lag.Percentiles(), RunQueue: t.runQueue, PeakInFlight: t.peak,
 		InvoluntarySwitches: self.InvoluntarySwitches,
 	}
 	if wall > 0 {
-		s.Client.Busy = self.CPU().Seconds() / wall.Seconds() / float64(j.plan.Threads)
+		s.Client.Busy = cpu.Seconds() / wall.Seconds() / float64(j.plan.Threads)
 	}
 	if m.server != nil && m.serverErr == nil {
 		s.Server = &ServerUse{

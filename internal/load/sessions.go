@@ -157,7 +157,7 @@ func (j *job) fetchOne(ctx context.Context, share, target, i int) (*handshake.Se
 	if n := len(j.plan.Sources); n > 0 {
 		dialer.LocalAddr = &net.TCPAddr{IP: j.plan.Sources[i%n].AsSlice()}
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", j.plan.Targets[target].String())
+	conn, err := j.dial(ctx, &dialer, target)
 	if err != nil {
 		return nil, handshake.DialFailure(err)
 	}

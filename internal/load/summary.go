@@ -5,6 +5,7 @@ import (
 
 	"shakedown"
 	"shakedown/internal/host"
+	"shakedown/internal/link"
 	"shakedown/internal/stats"
 )
 
@@ -43,6 +44,9 @@ type Summary struct {
 	Why     string     `json:"server_not_seen,omitempty"`
 	Priming Priming    `json:"priming"`
 	Limit   Limit      `json:"limited_by"`
+	// Link is what the emulated network did from before the priming to the end
+	// of the run; nil without one.
+	Link *LinkUse `json:"link"`
 	// Steal is the share of the machine's time taken by others, in percent.
 	Steal *float64 `json:"steal_percent"`
 	// ListenDrops of all listening sockets of this machine; nil if not seen.
@@ -84,7 +88,7 @@ type FailureCount struct {
 // ClientUse is what the load itself took.
 type ClientUse struct {
 	Threads int           `json:"threads"`
-	CPU     time.Duration `json:"cpu_ns"` // of the load's threads, user and system
+	CPU     time.Duration `json:"cpu_ns"` // of this process, user and system, without the thread of a Link
 	User    time.Duration `json:"user_ns"`
 	// PerHandshake is CPU over Handshakes plus Failures.
 	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
@@ -112,6 +116,17 @@ type ServerUse struct {
 	Processes int            `json:"processes"`
 	Cores     int            `json:"cores"` // that they may run on
 	Memory    host.Memory    `json:"memory"`
+}
+
+// LinkUse is what an emulated network did.
+type LinkUse struct {
+	link.Stats
+	// Busy is the share of the measured time that the thread which carries the
+	// packets was running, and with it much of the kernel's TCP on both ends.
+	Busy float64 `json:"busy"`
+	// Used is the share of the rate that the busier direction used in the
+	// measured time; 0 without a rate.
+	Used float64 `json:"used"`
 }
 
 // Priming is what it cost to get the sessions that were offered.

@@ -28,6 +28,7 @@ type Bench struct {
 	Expectations []Judgement         `json:"expectations"`
 	Client       load.ClientUse      `json:"client"`
 	Server       *load.ServerUse     `json:"server"` // null when it was not seen
+	Link         *load.LinkUse       `json:"link"`   // null without an emulated network
 	Priming      load.Priming        `json:"priming"`
 	Series       []stats.Second      `json:"series"`
 }
@@ -86,7 +87,7 @@ func NewBench(target shakedown.Target, asked shakedown.Asked, environment host.E
 		Latency:  Latency{s.Connect, s.Handshake, s.Total},
 		Observed: observe(s.Observed),
 		Failed:   append([]load.FailureCount{}, s.Failed...),
-		Client:   s.Client, Server: s.Server, Priming: s.Priming,
+		Client:   s.Client, Server: s.Server, Link: s.Link, Priming: s.Priming,
 		Series: append([]stats.Second{}, s.Series...), Expectations: []Judgement{},
 	}
 	b.Environment.Steal = s.Steal

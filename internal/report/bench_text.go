@@ -90,6 +90,9 @@ func loop(p load.Plan) string {
 	if p.RTT > 0 {
 		text += fmt.Sprintf("; each flight held for %s", p.RTT)
 	}
+	if p.Link != nil {
+		text += fmt.Sprintf("; over a link of %s", p.Link)
+	}
 	return text
 }
 
@@ -125,6 +128,9 @@ func (b *Bench) writeSummary(t *strings.Builder, s Style) {
 	c := b.Client
 	rows.add("client CPU", Duration(c.PerHandshake), fmt.Sprintf("per handshake, n = %s; %s of %s busy, loop lag p99 %s", number(m.Handshakes+m.Failures),
 		percent(c.Busy), count(c.Threads, "thread"), Duration(c.Lag.P99)))
+	if b.Link != nil {
+		addLink(rows, b.Link)
+	}
 	if m.Steal != nil && *m.Steal >= 1 {
 		rows.add("steal", fmt.Sprintf("%.1f%%", *m.Steal), "of this machine's time went to others: the figures suffer")
 	}
@@ -134,6 +140,21 @@ func (b *Bench) writeSummary(t *strings.Builder, s Style) {
 	t.WriteString(rows.String())
 	label := "limited by  "
 	t.WriteString(wrap(label, m.Limit.By+": "+strings.Join(m.Limit.Evidence, "; ")) + "\n")
+}
+
+// addLink says what an emulated network did, and how far that is what it was
+// asked to do.
+func addLink(rows *table, l *load.LinkUse) {
+	arrived := l.ToServer.Packets + l.ToClient.Packets
+	rows.add("link", number(arrived), fmt.Sprintf("packets arrived; %s lost, %s met a full queue",
+		number(l.ToServer.Lost+l.ToClient.Lost), number(l.ToServer.QueueFull+l.ToClient.QueueFull)))
+	rows.add("", Duration(l.Late.Max), fmt.Sprintf("late at the most, %s on average; %s of packets by more than 1 ms", Duration(l.Late.Mean), share(l.Late.Over1ms, l.Late.N)))
+	if overrun := l.ToServer.Overrun + l.ToClient.Overrun; overrun > 0 {
+		rows.add("", number(overrun), "packets lost because the emulation did not keep up: the figures suffer")
+	}
+	if !l.RealTime {
+		rows.add("", "", "the system gave the emulation no real-time priority: other work makes packets late")
+	}
 }
 
 // writeLatency writes the table of percentiles.
