@@ -1,8 +1,10 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"shakedown"
 )
@@ -30,7 +32,11 @@ func limit(s *Summary) Limit {
 	open := s.Plan.Arrivals.Open()
 	switch {
 	case local >= 0:
-		return Limit{"ports", append(evidence, fmt.Sprintf("%d handshakes failed here: %s", s.Failed[local].N, s.Failed[local].Text))}
+		by := "descriptors"
+		if errors.Is(s.Failed[local].Err, syscall.EADDRNOTAVAIL) || errors.Is(s.Failed[local].Err, syscall.EADDRINUSE) {
+			by = "ports"
+		}
+		return Limit{by, append(evidence, fmt.Sprintf("%d handshakes failed here: %s", s.Failed[local].N, s.Failed[local].Text))}
 	case s.Interrupted || s.Handshakes == 0:
 		return Limit{"unknown", evidence}
 	case open && s.Missed == 0 && s.PerSecond.N > 0 && s.PerSecond.Median >= met*lastRate(s.Plan.Arrivals):

@@ -28,6 +28,7 @@ type loop struct {
 	idling  fifo    // complete handshakes that wait for a ticket
 	plan    *arrivals
 	started int64 // handshakes begun in the measured time
+	late    bool  // the end has passed: arrivals not begun by now are missed
 	turn    int   // in job.order
 	target  int
 	source  int
@@ -141,13 +142,17 @@ func (l *loop) begin() {
 		}
 		l.start(i, planned)
 	}
+	l.late = l.now >= l.job.end
 	l.tally.peak = max(l.tally.peak, l.active.n)
 }
 
 // mayStart reports whether one more handshake may begin.
 func (l *loop) mayStart() bool {
 	j := l.job
-	if l.now >= j.end || j.stop.Load() != stopNot {
+	switch {
+	case j.stop.Load() != stopNot:
+		return false
+	case l.plan != nil && (l.late || l.plan.next >= j.end), l.plan == nil && l.now >= j.end:
 		return false
 	}
 	return j.quota == nil || l.started < j.quota[l.id]

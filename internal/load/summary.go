@@ -80,9 +80,10 @@ type FailureCount struct {
 	Phase shakedown.Phase  `json:"phase"`
 	Alert *shakedown.Alert `json:"alert,omitempty"`
 	N     int64            `json:"n"`
-	// Text and Hint of the first of them.
+	// Text, Hint and cause of the first of them.
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
+	Err  error  `json:"-"`
 }
 
 // ClientUse is what the load itself took.
@@ -138,7 +139,7 @@ type Priming struct {
 
 // Limit is what kept the rate from being higher, with the evidence.
 type Limit struct {
-	By       string   `json:"by"` // server, client, ports, backlog, link, rate asked, count, unknown
+	By       string   `json:"by"` // server, client, ports, descriptors, backlog, link, connections, rate asked, unknown
 	Evidence []string `json:"evidence"`
 }
 

@@ -108,7 +108,7 @@ func (t *tally) failure(f *shakedown.Failure, at time.Duration) {
 	}
 	c := t.failed[key]
 	if c == nil {
-		c = &FailureCount{Class: f.Class, Phase: f.Phase, Alert: f.Alert, Text: f.Text, Hint: f.Hint}
+		c = &FailureCount{Class: f.Class, Phase: f.Phase, Alert: f.Alert, Text: f.Text, Hint: f.Hint, Err: f.Err}
 		t.failed[key] = c
 	}
 	c.N++
