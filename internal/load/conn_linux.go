@@ -302,7 +302,7 @@ func (l *loop) done(c *socket) {
 	if c.priming {
 		l.tally.primed.Handshakes++
 	} else {
-		l.tally.success(c.share, c.machine, c.times.complete-l.job.warmEnd, c.times)
+		l.tally.success(&c.conn, c.times.complete-l.job.warmEnd)
 	}
 	if c.machine.Observed().Version != shakedown.TLS13 {
 		l.sessions.keep(&c.conn) // all that it brings is here
@@ -320,7 +320,7 @@ func (l *loop) count(c *socket, f *shakedown.Failure) {
 	if c.priming {
 		l.tally.primed.Failures++
 	} else {
-		l.tally.failure(f, l.now-l.job.warmEnd)
+		l.tally.failure(&c.conn, f, l.now-l.job.warmEnd)
 	}
 }
 

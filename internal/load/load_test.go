@@ -60,3 +60,29 @@ func TestCount(t *testing.T) {
 		})
 	}
 }
+
+// TestTargets has two addresses, one of them dead: each has its own figures.
+func TestTargets(t *testing.T) {
+	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	dead := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	dead.Stop()
+	p := plan(s)
+	p.Targets = append(p.Targets, dead.Addr)
+	p.Count = 40
+	sum, err := load.Run(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sum.Targets) != 2 {
+		t.Fatalf("figures of %d targets, want 2", len(sum.Targets))
+	}
+	for i, target := range sum.Targets {
+		good, bad := target.Handshakes, target.Failures
+		if i == 1 {
+			good, bad = bad, good
+		}
+		if target.Address != p.Targets[i] || good != 20 || bad != 0 || target.Total.N != target.Handshakes {
+			t.Errorf("%s: %d handshakes, %d failures, latency of %d", target.Address, target.Handshakes, target.Failures, target.Total.N)
+		}
+	}
+}

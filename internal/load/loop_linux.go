@@ -52,7 +52,7 @@ func newLoop(j *job, id int) (*loop, error) {
 		n++
 	}
 	l := &loop{
-		job: j, id: id, conns: make([]socket, n), free: make([]int32, 0, n), tally: newTally(),
+		job: j, id: id, conns: make([]socket, n), free: make([]int32, 0, n), tally: newTally(p),
 		events: make([]unix.EpollEvent, 512), buffer: make([]byte, readSize), sessions: newSessions(j),
 		turn: id * len(j.order) / p.Threads, target: id, source: id,
 	}

@@ -36,7 +36,7 @@ type portable struct {
 
 func newWorker(j *job, id int) (worker, error) {
 	p := &portable{
-		job: j, id: id, conns: j.plan.Connections / j.plan.Threads, tally: newTally(), sessions: newSessions(j),
+		job: j, id: id, conns: j.plan.Connections / j.plan.Threads, tally: newTally(&j.plan), sessions: newSessions(j),
 		turn: id * len(j.order) / j.plan.Threads, target: id, source: id,
 	}
 	if id < j.plan.Connections%j.plan.Threads {
@@ -252,7 +252,7 @@ func (p *portable) done(c *portableConn) bool {
 	if c.priming {
 		p.tally.primed.Handshakes++
 	} else {
-		p.tally.success(c.share, c.machine, c.times.complete-p.job.warmEnd, c.times)
+		p.tally.success(&c.conn, c.times.complete-p.job.warmEnd)
 	}
 	if c.machine.Observed().Version != shakedown.TLS13 {
 		p.sessions.keep(&c.conn)
@@ -278,6 +278,6 @@ func (p *portable) count(c *portableConn, f *shakedown.Failure) {
 	case c.priming:
 		p.tally.primed.Failures++
 	default:
-		p.tally.failure(f, p.job.clock()-p.job.warmEnd)
+		p.tally.failure(&c.conn, f, p.job.clock()-p.job.warmEnd)
 	}
 }

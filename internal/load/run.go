@@ -70,7 +70,7 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 	if m.linkErr != nil {
 		return nil, m.linkErr
 	}
-	total := newTally()
+	total := newTally(&j.plan)
 	for _, w := range workers {
 		if err := total.merge(w.result()); err != nil {
 			return nil, err
@@ -255,6 +255,11 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 		s.Observed = append(s.Observed, *o)
 	}
 	slices.SortFunc(s.Observed, func(a, b Observed) int { return int(b.N - a.N) })
+	for i, target := range t.targets {
+		s.Targets = append(s.Targets, TargetSummary{
+			Address: j.plan.Targets[i], Handshakes: target.handshakes, Failures: target.failures, Total: target.total.Percentiles(),
+		})
+	}
 	for _, f := range t.failed {
 		s.Failed = append(s.Failed, *f)
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"net/netip"
 	"time"
 
 	"shakedown"
@@ -35,9 +36,11 @@ type Summary struct {
 	Handshake stats.Percentiles `json:"handshake"`
 	Total     stats.Percentiles `json:"total"`
 
-	Observed []Observed     `json:"observed"`
-	Failed   []FailureCount `json:"failed"`
-	Series   []stats.Second `json:"series"`
+	// Targets are the figures of each address, when there are several.
+	Targets  []TargetSummary `json:"targets,omitempty"`
+	Observed []Observed      `json:"observed"`
+	Failed   []FailureCount  `json:"failed"`
+	Series   []stats.Second  `json:"series"`
 
 	Client  ClientUse  `json:"client"`
 	Server  *ServerUse `json:"server"` // nil when it is not seen
@@ -54,6 +57,14 @@ type Summary struct {
 
 	// Recorders behind Connect, Handshake and Total, for other formats.
 	Recorders [3]*stats.Recorder `json:"-"`
+}
+
+// TargetSummary is what came of the handshakes with one address.
+type TargetSummary struct {
+	Address    netip.AddrPort    `json:"address"`
+	Handshakes int64             `json:"handshakes"`
+	Failures   int64             `json:"failures"`
+	Total      stats.Percentiles `json:"total"`
 }
 
 // Observed is how many handshakes came out in one way.

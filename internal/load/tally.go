@@ -23,7 +23,8 @@ type tally struct {
 	lastObserved         *Observed
 	failed               map[failing]*FailureCount
 	peak                 int
-	primed               Priming // handshakes made during the run for new sessions
+	targets              []targetTally // of each target, when there are several
+	primed               Priming       // handshakes made during the run for new sessions
 	runQueue             time.Duration
 }
 
@@ -48,11 +49,24 @@ type failing struct {
 	alert int // -1: none
 }
 
-func newTally() *tally {
-	return &tally{
+// targetTally is what was counted of one target.
+type targetTally struct {
+	handshakes, failures int64
+	total                *stats.Recorder
+}
+
+func newTally(plan *Plan) *tally {
+	t := &tally{
 		connect: stats.NewRecorder(), handshake: stats.NewRecorder(), total: stats.NewRecorder(), lag: stats.NewRecorder(),
 		observed: make(map[way]*Observed), failed: make(map[failing]*FailureCount),
 	}
+	if n := len(plan.Targets); n > 1 {
+		t.targets = make([]targetTally, n)
+		for i := range t.targets {
+			t.targets[i].total = stats.NewRecorder()
+		}
+	}
+	return t
 }
 
 // times are the marks of one handshake, since the load's begin.
@@ -60,11 +74,16 @@ type times struct{ planned, connected, complete time.Duration }
 
 // success counts a complete handshake at time at since measuring began. A
 // negative at, in the warm-up, does not count.
-func (t *tally) success(share uint8, m *handshake.Machine, at time.Duration, ts times) {
+func (t *tally) success(c *conn, at time.Duration) {
 	if at < 0 {
 		return
 	}
+	m, ts := c.machine, c.times
 	t.handshakes++
+	if t.targets != nil {
+		t.targets[c.target].handshakes++
+		t.targets[c.target].total.Record(ts.complete - ts.planned)
+	}
 	// Recorders refuse negative durations alone, which the marks' order excludes.
 	t.connect.Record(ts.connected - ts.planned)
 	t.handshake.Record(ts.complete - ts.connected)
@@ -72,7 +91,7 @@ func (t *tally) success(share uint8, m *handshake.Machine, at time.Duration, ts 
 	t.series.Handshake(at)
 	o := m.Observed()
 	w := way{
-		share: share, retried: o.HelloRetryRequest, staple: m.StapleBytes() > 0, mode: o.Mode, early: o.EarlyData, version: o.Version,
+		share: c.share, retried: o.HelloRetryRequest, staple: m.StapleBytes() > 0, mode: o.Mode, early: o.EarlyData, version: o.Version,
 		suite: o.CipherSuite, group: o.Group, signature: o.SignatureScheme, dhBits: o.DHBits, certificate: o.Chain.Key(),
 	}
 	if t.lastObserved == nil || w != t.lastWay {
@@ -96,22 +115,25 @@ func (t *tally) find(w way, m *handshake.Machine) *Observed {
 }
 
 // failure counts a handshake that failed at time at since measuring began.
-func (t *tally) failure(f *shakedown.Failure, at time.Duration) {
+func (t *tally) failure(c *conn, f *shakedown.Failure, at time.Duration) {
 	if at < 0 {
 		return
 	}
 	t.failures++
+	if t.targets != nil {
+		t.targets[c.target].failures++
+	}
 	t.series.Failure(at)
 	key := failing{f.Class, f.Phase, -1}
 	if f.Alert != nil {
 		key.alert = int(*f.Alert)
 	}
-	c := t.failed[key]
-	if c == nil {
-		c = &FailureCount{Class: f.Class, Phase: f.Phase, Alert: f.Alert, Text: f.Text, Hint: f.Hint, Err: f.Err}
-		t.failed[key] = c
+	count := t.failed[key]
+	if count == nil {
+		count = &FailureCount{Class: f.Class, Phase: f.Phase, Alert: f.Alert, Text: f.Text, Hint: f.Hint, Err: f.Err}
+		t.failed[key] = count
 	}
-	c.N++
+	count.N++
 }
 
 // merge adds what another thread counted.
@@ -140,7 +162,13 @@ func (t *tally) merge(o *tally) error {
 			t.failed[k] = c
 		}
 	}
-	for _, pair := range [][2]*stats.Recorder{{t.connect, o.connect}, {t.handshake, o.handshake}, {t.total, o.total}, {t.lag, o.lag}} {
+	pairs := [][2]*stats.Recorder{{t.connect, o.connect}, {t.handshake, o.handshake}, {t.total, o.total}, {t.lag, o.lag}}
+	for i := range t.targets {
+		t.targets[i].handshakes += o.targets[i].handshakes
+		t.targets[i].failures += o.targets[i].failures
+		pairs = append(pairs, [2]*stats.Recorder{t.targets[i].total, o.targets[i].total})
+	}
+	for _, pair := range pairs {
 		if err := pair[0].Merge(pair[1]); err != nil {
 			return err
 		}
