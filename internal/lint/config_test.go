@@ -3,6 +3,8 @@ package lint
 import (
 	"crypto/tls"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,7 +171,9 @@ func TestGeneratedRuns(t *testing.T) {
 func TestGeneratedForOthers(t *testing.T) {
 	dir := files(t)
 	a := answers()["dual"]
-	a.OpenSSL, a.Backend, a.Port = nginx.Version{Major: 3, Minor: 0, Patch: 22}, "127.0.0.1:9", 8443
+	backend := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(backend.Close)
+	a.OpenSSL, a.Backend, a.Port = nginx.Version{Major: 3, Minor: 0, Patch: 22}, backend.Listener.Addr().String(), 8443
 	t.Run("haproxy", func(t *testing.T) {
 		for i, pair := range a.Sites[0].Certificates { // one file for chain and key
 			chain, err := os.ReadFile(filepath.Join(dir, pair.Chain))
@@ -192,6 +196,10 @@ func TestGeneratedForOthers(t *testing.T) {
 		if err := stek.HAProxy(filepath.Join(dir, "tickets.keys")).Save(t.Context(), set); err != nil {
 			t.Fatal(err)
 		}
+		binary, err := exec.LookPath("haproxy")
+		if err != nil {
+			t.Skipf("needs haproxy to try it (apt install haproxy): %v", err)
+		}
 		for _, change := range []func(*config.Answers){
 			func(a *config.Answers) {},
 			func(a *config.Answers) { a.TicketDir, a.Hosts = dir, 3 },
@@ -207,24 +215,58 @@ func TestGeneratedForOthers(t *testing.T) {
 			if err := os.WriteFile(path, []byte(f.String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			binary, err := exec.LookPath("haproxy")
-			if err != nil {
-				t.Skipf("needs haproxy to try it (apt install haproxy): %v", err)
-			}
 			if out, err := exec.Command(binary, "-c", "-f", path).CombinedOutput(); err != nil || strings.Contains(string(out), "WARNING") {
-				t.Errorf("%s\n%s", out, f)
+				t.Fatalf("%s\n%s", out, f)
 			}
+			if b.ClientCA != "" {
+				continue // our client has no certificate of that authority
+			}
+			l := &live{t: t, dir: dir, port: freePort(t), log: path}
+			text := strings.Replace(f.String(), ":::8443 v4v6", l.address(), 1)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l.run(binary, "-db", "-f", path)
+			for name, how := range map[string]func(*tls.Config){"TLS 1.3": nil, "TLS 1.2": tls12} {
+				if got := l.resumes("shop.example", nil, how); got != "resumes" {
+					t.Errorf("%s: %s", name, got)
+				}
+			}
+			if got := certificateKind(l.dial("shop.example", nil)); got != "ECDSA" {
+				t.Errorf("certificate for a client with RSA-PSS first: %s", got)
+			}
+			l.stop()
 		}
 	})
 	t.Run("apache", func(t *testing.T) {
-		f, err := config.Apache(answers()["dual"])
+		b := a
+		for i, pair := range answers()["dual"].Sites[0].Certificates {
+			b.Sites[0].Certificates[i] = config.Certificate{Chain: filepath.Join(dir, pair.Chain), Key: filepath.Join(dir, pair.Key), Kind: pair.Kind}
+		}
+		b.Backend, b.Root = "", dir
+		f, err := config.Apache(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(f.String(), "SSLSessionTicketKeyFile") || !strings.Contains(f.String(), "SSLSessionCache shmcb") {
 			t.Error(f)
 		}
-		t.Log("nothing here runs Apache: apachectl -t would")
+		const modules = "/usr/lib/apache2/modules" // of Debian
+		binary, err := exec.LookPath("apache2")
+		if err != nil {
+			t.Skipf("needs Apache to try it (Debian: apt install apache2): %v", err)
+		}
+		text := fmt.Sprintf("ServerName localhost\nErrorLog %s/error.log\n", dir)
+		for _, m := range []string{"mpm_event", "authz_core", "ssl", "socache_shmcb"} {
+			text += fmt.Sprintf("LoadModule %s_module %s/mod_%s.so\n", m, modules, m)
+		}
+		path := filepath.Join(dir, "httpd.conf")
+		if err := os.WriteFile(path, []byte(text+strings.Replace(f.String(), "/run/apache2/", dir+"/", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(binary, "-t", "-f", path).CombinedOutput(); err != nil {
+			t.Errorf("%s\n%s", out, f)
+		}
 	})
 }
 

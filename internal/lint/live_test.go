@@ -45,14 +45,21 @@ func start(t *testing.T, binary, dir, http string) *live {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	l.run(binary, "-p", dir, "-c", path)
+	return l
+}
+
+// run starts the server and waits until it answers.
+func (l *live) run(binary string, args ...string) {
+	l.t.Helper()
 	var out bytes.Buffer
-	l.cmd = exec.Command(binary, "-p", dir, "-c", path)
+	l.cmd = exec.Command(binary, args...)
 	l.cmd.Stdout, l.cmd.Stderr = &out, &out
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	t.Cleanup(l.stop)
+	l.t.Cleanup(l.stop)
 	l.wait(func() bool {
 		conn, err := net.Dial("tcp", l.address())
 		if err != nil {
@@ -60,7 +67,6 @@ func start(t *testing.T, binary, dir, http string) *live {
 		}
 		return conn.Close() == nil
 	}, &out)
-	return l
 }
 
 func (l *live) stop() {
@@ -85,7 +91,7 @@ func (l *live) wait(ready func() bool, why fmt.Stringer) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	log, _ := os.ReadFile(l.log)
-	l.t.Fatalf("nginx is not ready: %s\n%s", why, log)
+	l.t.Fatalf("the server is not ready: %s\n%s", why, log)
 }
 
 // reload sends HUP and waits until the new workers answer and the old ones are gone.
