@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 
@@ -25,6 +27,8 @@ type checker struct {
 	sources []string
 	state   string
 	policy  string
+	diff    string
+	earlier *check.Report // of diff; nil: none
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -65,6 +69,7 @@ address answered.`,
 	own.BoolVar(&c.plan.AllowReplay, "allow-replay", false, "send early data twice with the same bytes: the GET is served twice if it is accepted")
 	own.StringVar(&c.state, "state", "", "keep the names of ticket keys in this `file`, from run to run")
 	own.StringVar(&c.policy, "policy", "", "judge by this `policy`: modern, intermediate or a JSON file")
+	own.StringVar(&c.diff, "diff", "", "tell what changed since the report in this `file` (JSON)")
 	all := c.connection.flags(shakedown.WorkFull)
 	sections := append(pick(all, "Whom to reach", "Certificates and keys"), section{"Check", own}, c.output.flags("text", "json"))
 	addFlags(cmd, sections...)
@@ -87,6 +92,9 @@ func (c *checker) run(ctx context.Context, a *app, args []string) error {
 	progress.clear()
 	if err != nil {
 		return failed("", "%w", err)
+	}
+	if c.earlier != nil {
+		r.Changes = r.Diff(c.earlier)
 	}
 	if err := c.output.write(a, report.NewCheck(r), nil); err != nil {
 		return err
@@ -129,12 +137,33 @@ func (c *checker) prepare(ctx context.Context, args []string) error {
 			return failed("", "--state: %w", err)
 		}
 	}
+	if c.diff != "" {
+		if c.earlier, err = readReport(c.diff); err != nil {
+			return failed("it is what check -o json writes", "--diff: %w", err)
+		}
+	}
 	if c.policy != "" {
 		if c.plan.Policy, err = check.ReadPolicy(c.policy); err != nil {
 			return failed("", "--policy: %w", err)
 		}
 	}
 	return nil
+}
+
+// readReport reads an earlier report.
+func readReport(file string) (*check.Report, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var document report.Check
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if document.Schema != report.CheckSchema {
+		return nil, fmt.Errorf("%s has schema %q, not %q", file, document.Schema, report.CheckSchema)
+	}
+	return &document.Report, nil
 }
 
 // getRequest is a GET of the target's path after which the connection stays open.

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ func fleetFindings(r *Report) []shakedown.Finding {
 			total += len(a)
 		}
 		f := finding("groups", shakedown.SeverityWarning, fmt.Sprintf("%s: %s that do not take each other's sessions", mechanismNames[g.Mechanism], plural(len(g.Addresses), "group")),
-			fmt.Sprintf("%s; %s", g, pairSummary(r, g.Mechanism)),
+			fmt.Sprintf("%s; %s%s", g, pairSummary(r, g.Mechanism), groupKeys(r, g)),
 			"give all the same ticket keys, and rotate them together", "ssl_session_ticket_key current.key;", "ssl_session_ticket_key previous.key;")
 		if g.Mechanism == MechanismSessionID {
 			f.ID, f.Severity, f.Nginx = "groups-session-id", shakedown.SeverityInfo, nil
@@ -193,6 +194,30 @@ func (g Groups) String() string {
 		text += " {" + names(a) + "}"
 	}
 	return text
+}
+
+// groupKeys names the ticket keys of each group; empty if they have no names.
+func groupKeys(r *Report, g Groups) string {
+	text := ""
+	for _, group := range g.Addresses {
+		var keys []string
+		for i := range r.Targets {
+			t := r.Targets[i].Observation.tickets(g.Mechanism)
+			if t == nil || !slices.Contains(group, r.Targets[i].Address) {
+				continue
+			}
+			for _, k := range t.Keys {
+				if name := fmt.Sprintf("%x", k.Name[:8]); !slices.Contains(keys, name) {
+					keys = append(keys, name)
+				}
+			}
+		}
+		if len(keys) == 0 {
+			return ""
+		}
+		text += " {" + strings.Join(keys, ", ") + "}"
+	}
+	return "; ticket keys:" + text
 }
 
 // pairSummary counts the pairs of a mechanism between groups.

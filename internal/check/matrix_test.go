@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +41,11 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	expectFindings(t, r.Findings, []string{"groups"}, nil)
+	for _, f := range r.Findings {
+		if !strings.Contains(f.Evidence, "; ticket keys: {") {
+			t.Errorf("the keys are not named: %s", f.Evidence)
+		}
+	}
 	name := func(i int) string {
 		k := r.Targets[i].Observation.tickets(MechanismPSK)
 		if k == nil || len(k.Keys) != 1 {

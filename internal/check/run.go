@@ -26,6 +26,8 @@ type Report struct {
 	Policy string `json:"policy"`
 	// Breaches are what the policy does not allow.
 	Breaches []Breach `json:"breaches"`
+	// Changes since an earlier report, if there was one to compare with.
+	Changes []Change `json:"changes"`
 }
 
 // TargetReport is what one address of a target came to.
@@ -92,6 +94,7 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	list(&r.Resumption)
 	list(&r.Groups)
 	list(&r.Breaches)
+	list(&r.Changes)
 	r.Findings = fleetFindings(r)
 	if plan.Policy != nil {
 		r.Policy, r.Breaches = plan.Policy.Name, plan.Policy.judge(r)

@@ -24,6 +24,7 @@ func (c *Check) WriteText(w io.Writer, s Style) error {
 		c.writeTarget(&b, s, &c.Targets[i])
 	}
 	c.writeFleet(&b, s)
+	c.writeChanges(&b, s)
 	c.writePolicy(&b, s)
 	fmt.Fprintf(&b, "\n%s in %s\n", count(c.Connections, "connection"), Duration(c.Duration))
 	_, err := io.WriteString(w, b.String())
@@ -380,6 +381,21 @@ func (c *Check) cell(mechanism string, from, to netip.AddrPort) string {
 		}
 	}
 	return "-"
+}
+
+// writeChanges writes what is other than in the report compared with.
+func (c *Check) writeChanges(b *strings.Builder, s Style) {
+	if len(c.Changes) == 0 {
+		return
+	}
+	b.WriteString("\n" + s.Bold(count(len(c.Changes), "change")+" since the earlier report") + "\n")
+	for _, change := range c.Changes {
+		where := "all addresses"
+		if change.Address.IsValid() {
+			where = change.Address.String()
+		}
+		b.WriteString(wrap("  "+where+": ", fmt.Sprintf("%s: was %s, is %s", change.What, change.Before, change.After)))
+	}
 }
 
 func (c *Check) writePolicy(b *strings.Builder, s Style) {
