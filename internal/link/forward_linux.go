@@ -148,21 +148,28 @@ func (f *forwarder) turn(fds []unix.PollFd) error {
 	return err
 }
 
-// finish plans the end: what was sent to the server before it is to arrive, the
-// last resets above all, without which the server would keep its side of the
-// connections. A slow link is not waited for long.
+// finish plans the end: what was sent to the server is to arrive, and so are the
+// resets with which the load's kernel answers the server's answers when the
+// sockets are gone by then. Without them the server would keep its side of the
+// connections.
 func (f *forwarder) finish() error {
-	const patience = time.Second
+	const (
+		answering = 100 * time.Millisecond // for two kernels, on busy cores
+		patience  = time.Second            // with a queue that a slow link has
+	)
 	err := f.take(f.inner, f.toServer, queueLength)
+	now := f.clock()
+	arrived := min(max(f.toServer.last(), now), now+f.toServer.delay+patience)
 	f.ending = true
-	f.end = min(f.toServer.last(), f.clock()+f.toServer.delay+patience)
+	f.end = arrived + f.toClient.delay + f.toServer.delay + answering
 	return err
 }
 
-// over reports whether all is delivered that is to be, once the end is planned.
+// over reports whether the end that is planned has come, and all is delivered
+// that was due by then.
 func (f *forwarder) over() bool {
 	at, ok := f.toServer.next()
-	return f.ending && (!ok || at > f.end)
+	return f.ending && f.clock() >= f.end && (!ok || at > f.end)
 }
 
 // take reads packets, so many at the most, from a device onto a path.
@@ -206,6 +213,9 @@ func (f *forwarder) patience() *unix.Timespec {
 	first, ok := f.toServer.next()
 	if at, other := f.toClient.next(); other && (!ok || at < first) {
 		first, ok = at, true
+	}
+	if f.ending && (!ok || f.end < first) {
+		first, ok = f.end, true
 	}
 	if !ok {
 		return nil

@@ -85,8 +85,8 @@ func (l *Link) Go(f func()) error {
 // Stats returns what has been carried so far, until Close.
 func (l *Link) Stats() (Stats, error) { return l.forwarder.stats() }
 
-// Close takes the link down, once what is under way to the servers has arrived.
-// Connections over it hang from then on.
+// Close takes the link down, but lets what is under way to the servers arrive and
+// be answered, which takes up to two RTTs. Connections that are open then hang.
 func (l *Link) Close() error {
 	var errs []error
 	if l.forwarder != nil {

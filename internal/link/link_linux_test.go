@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"shakedown/internal/link/linktest"
 )
 
@@ -237,6 +239,49 @@ func TestSeveral(t *testing.T) {
 	// Outside nothing has changed.
 	if connect, _, err := fetch(server, 1); err != nil {
 		t.Errorf("outside: %v after %s", err, connect)
+	}
+}
+
+// TestHalfOpen leaves connections behind whose SYN is under way. The server's
+// kernel is not to keep them, which it would for half a minute at least.
+func TestHalfOpen(t *testing.T) {
+	if !linktest.Isolated(t) {
+		return
+	}
+	server := serve(t, "127.0.0.1:0")
+	l, err := Open(Config{RTT: 200 * time.Millisecond}, []netip.AddrPort{server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside(t, l, func() error {
+		for range 5 {
+			fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+			if err != nil {
+				return err
+			}
+			err = unix.Connect(fd, &unix.SockaddrInet4{Addr: server.Addr().As4(), Port: int(server.Port())})
+			if !errors.Is(err, unix.EINPROGRESS) {
+				return fmt.Errorf("connecting: %v, want it to be under way", err)
+			}
+			if err := unix.Close(fd); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if arrived := l.forwarder.toServer.Packets; arrived != 2*5 {
+		t.Errorf("%d packets arrived, want 5 SYN and 5 RST", arrived)
+	}
+	sockets, err := os.ReadFile("/proc/self/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const received = " 03 " // SYN_RECV, in the kernel's include/net/tcp_states.h
+	if n := strings.Count(string(sockets), received); n != 0 {
+		t.Errorf("the server keeps %d half-open connections:\n%s", n, sockets)
 	}
 }
 
