@@ -34,6 +34,8 @@ func TestCodePoints(t *testing.T) {
 	roundTrip(t, CipherSuite(0xBEEF), "0xBEEF")
 	roundTrip(t, RSAPSSRSAESHA256, "rsa_pss_rsae_sha256")
 	roundTrip(t, SignatureScheme(0x0101), "0x0101")
+	roundTrip(t, ExtKeyShare, "key_share")
+	roundTrip(t, Extension(0x1234), "0x1234")
 	roundTrip(t, AlertHandshakeFailure, "handshake_failure")
 	roundTrip(t, Alert(0xFE), "0xFE")
 }

@@ -57,5 +57,19 @@ func (e Extension) String() string {
 	return name(extensionNames, e, 4)
 }
 
+// ParseExtension accepts RFC names and numbers.
+func ParseExtension(s string) (Extension, error) {
+	if s == "GREASE" {
+		return 0x0A0A, nil // which of them it was is not told
+	}
+	return parse("extension", extensionNames, nil, s)
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler with [ParseExtension].
+func (e *Extension) UnmarshalText(b []byte) (err error) {
+	*e, err = ParseExtension(string(b))
+	return err
+}
+
 // MarshalText implements encoding.TextMarshaler with [Extension.String].
 func (e Extension) MarshalText() ([]byte, error) { return []byte(e.String()), nil }

@@ -59,9 +59,11 @@ type Observed struct {
 	Tickets                []Ticket `json:"tickets,omitempty"`
 	Flights                []Flight `json:"flights"`
 	// RoundTrips until PhaseComplete, that of the TCP connection not included.
-	RoundTrips       int          `json:"round_trips"`
-	ClientHelloBytes int          `json:"client_hello_bytes"`
-	Verification     Verification `json:"verification"`
+	RoundTrips       int `json:"round_trips"`
+	ClientHelloBytes int `json:"client_hello_bytes"`
+	// ClientHelloExtensions are those sent, in order; told when messages are logged.
+	ClientHelloExtensions []Extension  `json:"client_hello_extensions,omitempty"`
+	Verification          Verification `json:"verification"`
 }
 
 // EarlyData is what became of early data.

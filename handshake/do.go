@@ -122,20 +122,23 @@ func (c *Conn) finish() {
 }
 
 // run handles events until one of kind until, or until the connection is over,
-// which it reports by false. For EventWait it reads once and handles what came.
+// which it reports by false. For EventWait it handles what is there, after one
+// read if nothing is.
 func (c *Conn) run(ctx context.Context, until EventKind) bool {
-	m, fed := c.Machine, false
+	m, handled := c.Machine, false
 	for {
 		e := m.Next()
+		handled = handled || e.Kind != EventWait
 		switch e.Kind {
 		case EventWait:
-			if until == EventWait && fed {
+			if until == EventWait && handled {
 				return true
 			}
 			n, err := c.conn.Read(c.buffer)
 			if n > 0 {
-				c.read, fed = c.since(), true
+				c.read = c.since()
 				m.Feed(c.buffer[:n])
+				handled = true
 				continue
 			}
 			if err != nil {

@@ -143,6 +143,9 @@ func (m *Machine) writeClientHello() error {
 	}
 	m.ws.message = b
 	m.observed.ClientHelloBytes = len(b)
+	if m.LogMessages {
+		m.observed.ClientHelloExtensions = extensionOrder(b[lengthAt+2:])
+	}
 	m.sendHandshake(wire.TypeClientHello, b)
 	return nil
 }
@@ -240,4 +243,13 @@ func (m *Machine) sendChangeCipherSpec() {
 		m.tell(shakedown.Sent, "ChangeCipherSpec", 1, 1, false)
 	}
 	m.writeRecords(wire.ChangeCipherSpec, []byte{1})
+}
+
+// extensionOrder returns the types of encoded extensions, in order.
+func extensionOrder(b []byte) (order []shakedown.Extension) {
+	for len(b) >= 4 {
+		order = append(order, shakedown.Extension(binary.BigEndian.Uint16(b)))
+		b = b[4+int(binary.BigEndian.Uint16(b[2:])):]
+	}
+	return order
 }

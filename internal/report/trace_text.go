@@ -17,6 +17,7 @@ func (t *Trace) WriteText(w io.Writer, s Style) error {
 	t.writeHead(&b, s)
 	t.writeWaterfall(&b, s)
 	t.writeFlights(&b, s)
+	t.writeHello(&b, s)
 	t.writeAsked(&b, s)
 	t.writeChain(&b, s)
 	t.writeTickets(&b, s)

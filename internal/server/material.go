@@ -53,10 +53,11 @@ func prepare(spec Spec, dir string) (m *material, err error) {
 			return nil, err
 		}
 	}
-	m = &material{spec: spec, dir: dir, roots: x509.NewCertPool(), rootsFile: filepath.Join(dir, "roots.pem")}
+	made := &material{spec: spec, dir: dir, roots: x509.NewCertPool(), rootsFile: filepath.Join(dir, "roots.pem")}
+	m = made
 	defer func() {
 		if err != nil {
-			m.close()
+			made.close()
 		}
 	}()
 	if spec.Stapling == StaplingResponder {
