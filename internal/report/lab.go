@@ -102,7 +102,7 @@ func (l *Lab) varied() []lab.FactorFacts {
 
 func (l *Lab) writeCells(t *strings.Builder, s Style) {
 	visits := slices.ContainsFunc(l.Cells, func(c lab.CellOutcome) bool { return c.Visit.N > 0 })
-	layout := "l" + strings.Repeat("l", len(l.varied())) + "rlrlrrrl"
+	layout := "l" + strings.Repeat("l", len(l.varied())) + "rlrlrrr"
 	rows := newTable("", layout)
 	head := []string{"cell"}
 	for _, f := range l.varied() {
@@ -112,7 +112,7 @@ func (l *Lab) writeCells(t *strings.Builder, s Style) {
 	if visits {
 		head = append(head, "visit")
 	}
-	rows.add(append(head, "limit")...)
+	rows.add(head...)
 	for _, c := range l.Cells {
 		row := []string{c.ID}
 		for _, f := range l.varied() {
@@ -131,11 +131,54 @@ func (l *Lab) writeCells(t *strings.Builder, s Style) {
 		if visits {
 			row = append(row, nanoseconds(c.Visit.Median))
 		}
-		rows.add(append(row, labLimit(c))...)
+		rows.add(row...)
 	}
 	lines := rows.lines()
 	t.WriteString(s.Bold("cells") + s.Faint(": medians over rounds with 95% intervals; latency from the planned instant until complete") + "\n")
-	t.WriteString(s.Faint(lines[0]) + "\n" + strings.Join(lines[1:], "\n") + "\n\n")
+	t.WriteString(s.Faint(lines[0]) + "\n" + strings.Join(lines[1:], "\n") + "\n")
+	for _, by := range l.limits() {
+		t.WriteString(wrap("limited by "+by.what+": ", strings.Join(by.cells, ", ")))
+	}
+	t.WriteString("\n")
+}
+
+// limited is what limited some cells.
+type limited struct {
+	what  string
+	cells []string
+}
+
+// limits groups the cells by what limited them.
+func (l *Lab) limits() []limited {
+	var all []limited
+	for _, c := range l.measured() {
+		what := labLimit(c)
+		i := slices.IndexFunc(all, func(o limited) bool { return o.what == what })
+		if i < 0 {
+			i = len(all)
+			all = append(all, limited{what: what})
+		}
+		all[i].cells = append(all[i].cells, c.ID)
+	}
+	return all
+}
+
+// short names a cell by its levels alone, of the factors that vary.
+func (l *Lab) short(c lab.CellOutcome) string {
+	var levels []string
+	for _, f := range l.varied() {
+		levels = append(levels, c.Factors[f.Name])
+	}
+	return c.ID + " " + strings.Join(levels, ", ")
+}
+
+// shortByID is short for a cell that is known by its ID.
+func (l *Lab) shortByID(id string) string {
+	i := slices.IndexFunc(l.Cells, func(c lab.CellOutcome) bool { return c.ID == id })
+	if i < 0 {
+		return id
+	}
+	return l.short(l.Cells[i])
 }
 
 // shortBounds prints an interval in a column of its own, the unit once.
@@ -169,7 +212,7 @@ func (l *Lab) writeResumption(t *strings.Builder, s Style) {
 	rows := newTable("  ", "lrll")
 	for _, c := range l.measured() {
 		if r := c.Resumption; r != nil {
-			rows.add(c.Name, share(r.K, r.N), fmt.Sprintf("%s of %s", number(r.K), number(r.N)), fmt.Sprintf("95%% interval %s to %s", percent(r.Low), percent(r.High)))
+			rows.add(l.short(c), share(r.K, r.N), fmt.Sprintf("%s of %s", number(r.K), number(r.N)), fmt.Sprintf("95%% interval %s to %s", percent(r.Low), percent(r.High)))
 		}
 	}
 	if len(rows.rows) == 0 {
@@ -213,16 +256,16 @@ func pValue(p float64) string {
 
 func (l *Lab) writeEffects(t *strings.Builder, s Style) {
 	for _, metric := range lab.Metrics() {
-		rows := newTable("  ", "llrlll")
+		rows := newTable("  ", "lrlll")
 		for _, e := range l.Effects {
 			if e.Metric != metric || e.Given != "" && metric != lab.ServerCPU && metric != lab.Rate {
 				continue // the others are in the JSON
 			}
-			what, given := e.Factor+": "+e.From+" -> "+e.To, e.Given
-			if given != "" {
-				what = ""
+			what := e.Factor + ": " + e.From + " -> " + e.To
+			if e.Given != "" {
+				what = "  " + e.Given
 			}
-			rows.add(what, given, ratio(e.Ratio), ratioBounds(e.Compared), pValue(e.P), labVerdict(e.Compared))
+			rows.add(what, ratio(e.Ratio), ratioBounds(e.Compared), pValue(e.P), labVerdict(e.Compared))
 		}
 		if len(rows.rows) == 0 {
 			continue
@@ -232,16 +275,16 @@ func (l *Lab) writeEffects(t *strings.Builder, s Style) {
 }
 
 func (l *Lab) writeInteractions(t *strings.Builder, s Style) {
-	rows := newTable("  ", "lllrlll")
+	var lines strings.Builder
 	for _, i := range l.Interactions {
 		if i.Metric != lab.ServerCPU && i.Metric != lab.Rate {
 			continue // the others are in the JSON
 		}
-		rows.add(map[string]string{lab.ServerCPU: "CPU", lab.Rate: "rate"}[i.Metric], i.FactorA+": "+i.FromA+" -> "+i.ToA, i.FactorB+": "+i.FromB+" -> "+i.ToB,
-			ratio(i.Ratio), ratioBounds(i.Compared), pValue(i.P), labVerdict(i.Compared))
+		lines.WriteString(wrap("  ", fmt.Sprintf("%s, %s %s -> %s with %s %s -> %s: %s (%s), %s: %s", labMetrics[i.Metric].name, i.FactorA, i.FromA, i.ToA, i.FactorB, i.FromB, i.ToB,
+			ratio(i.Ratio), ratioBounds(i.Compared), pValue(i.P), labVerdict(i.Compared))))
 	}
-	if len(rows.rows) > 0 {
-		t.WriteString(s.Bold("interactions") + s.Faint(": the one's ratio at the other's second level, over that at its first; 1 is none") + "\n" + rows.String() + "\n")
+	if lines.Len() > 0 {
+		t.WriteString(s.Bold("interactions") + s.Faint(": the first's ratio when the second was made too, over that when it was not") + "\n" + lines.String() + "\n")
 	}
 }
 
@@ -274,7 +317,7 @@ func (l *Lab) writeParts(t *strings.Builder, s Style) {
 		rows.add("", "whole", "signature", "exchange", "rest")
 		for _, p := range l.Parts {
 			cell := func(v float64) string { return fmt.Sprintf("%s (%.0f%%)", nanoseconds(v), 100*v/p.Whole) }
-			rows.add(p.Name, nanoseconds(p.Whole), cell(p.Signature), cell(p.Exchange), cell(p.Rest))
+			rows.add(l.shortByID(p.Cell), nanoseconds(p.Whole), cell(p.Signature), cell(p.Exchange), cell(p.Rest))
 		}
 		t.WriteString(s.Bold("server CPU per handshake in its parts") + "\n" + rows.String())
 		for _, p := range l.Parts {
@@ -291,7 +334,7 @@ func (l *Lab) writeParts(t *strings.Builder, s Style) {
 			rows.add(p.Name, nanoseconds(p.CPU.Median), shortBounds(p.CPU, nanoseconds), fmt.Sprintf("n = %d", p.CPU.N))
 			source = p.Source
 		}
-		t.WriteString(s.Bold("operations by themselves") + s.Faint(": "+source) + "\n" + rows.String() + "\n")
+		t.WriteString(s.Bold("operations by themselves") + "\n" + rows.String() + wrap("  ", source) + "\n")
 	}
 	for _, a := range l.Agreements {
 		t.WriteString(wrap("agreement: ", fmt.Sprintf("%s costs %s more than %s; the signatures alone differ by %s: ratio %s",

@@ -91,7 +91,7 @@
   function chart(into, height, option) {
     const box = el("div", { class: "chart", style: `height:${height}px` });
     into.append(box);
-    const c = { box, option, drawn: echarts.init(box, null, { renderer: "svg", width: box.clientWidth || 800, height }) };
+    const c = { box, option, title: into.querySelector("h2").textContent, drawn: echarts.init(box, null, { renderer: "svg", width: box.clientWidth || 800, height }) };
     charts.push(c);
     draw(c);
     return c;
@@ -104,7 +104,7 @@
     option.animation = false;
     option.color = option.color || palette();
     option.textStyle = { color: ink, fontFamily: getComputedStyle(document.body).fontFamily };
-    option.aria = { enabled: true };
+    option.aria = { enabled: true, label: { description: c.title + ", drawn. The figures are in the tables of this page." } };
     if (option.tooltip) Object.assign(option.tooltip, { backgroundColor: colour("panel"), borderColor: line, textStyle: { color: ink, fontSize: 12.5 }, confine: true });
     c.drawn.setOption(option, true);
   }
