@@ -96,7 +96,7 @@ func (o *CellOutcome) figures(turns []*Measurement) {
 		if len(s.Failed) > 0 && o.Failure == "" {
 			o.Failure = s.Failed[0].Text
 		}
-		add(Rate, float64(s.Handshakes)/s.Duration.Seconds())
+		add(Rate, m.Rate)
 		add(P50, float64(s.Total.P50))
 		add(P99, float64(s.Total.P99))
 		add("p90", float64(s.Total.P90))

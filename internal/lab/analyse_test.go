@@ -53,7 +53,7 @@ func synthetic(t *testing.T, plan string, rounds int, noise float64, seed uint64
 				Total:    stats.Percentiles{P50: time.Duration(16 * cpu), P99: time.Duration(30 * cpu)},
 				Observed: []load.Observed{{Asked: shakedown.ModeFull, Mode: shakedown.ModeFull, Group: shakedown.X25519, Certificate: chainName(c.Spec.Certificates[0]), N: int64(1e9 / cpu)}},
 			}
-			round.Measurements[c.ID] = &Measurement{Cell: c.ID, Round: n + 1, Summary: s, Total: []Quantile{{0.5, 16 * cpu}, {0.99, 30 * cpu}}}
+			round.Measurements[c.ID] = &Measurement{Cell: c.ID, Round: n + 1, Summary: s, Rate: 1e9 / cpu, Total: []Quantile{{0.5, 16 * cpu}, {0.99, 30 * cpu}}}
 		}
 		r.Rounds = append(r.Rounds, round)
 	}
@@ -294,6 +294,25 @@ func TestParseSpeed(t *testing.T) {
 	for _, bad := range []string{"+F2:2:2048:0:1", "+F2:2:2048:-3:1", "+F2:2:2048:NaN:1", "+F2:2:2048:+Inf:1"} {
 		if got, err := parseSpeed([]byte(bad)); err == nil {
 			t.Errorf("%q was read as %g", bad, got)
+		}
+	}
+}
+
+// TestRateLeavesOutTheDrain: with 10,000 connections the drain of a turn of one
+// second is most of what a summary counts.
+func TestRateLeavesOutTheDrain(t *testing.T) {
+	series := []stats.Second{{At: 0, Handshakes: 3000}, {At: time.Second, Handshakes: 3100}, {At: 2 * time.Second, Handshakes: 6900}}
+	for name, c := range map[string]struct {
+		s    load.Summary
+		want float64
+	}{
+		"whole seconds": {load.Summary{Duration: 2500 * time.Millisecond, Handshakes: 13000, Series: series, Plan: load.Plan{Connections: 10000}}, 3050},
+		"closed loop":   {load.Summary{Duration: 500 * time.Millisecond, Handshakes: 1016, Series: series[:1], Plan: load.Plan{Connections: 16}}, 2000},
+		"open loop":     {load.Summary{Duration: 500 * time.Millisecond, Handshakes: 1000, Plan: load.Plan{Connections: 16, Arrivals: load.Arrivals{Stages: []load.Stage{{Rate: 2000}}}}}, 2000},
+		"none":          {load.Summary{Duration: 500 * time.Millisecond, Handshakes: 7, Plan: load.Plan{Connections: 16}}, 0},
+	} {
+		if got := rate(&c.s); got != c.want {
+			t.Errorf("%s: got %g, want %g", name, got, c.want)
 		}
 	}
 }

@@ -23,6 +23,8 @@ type Measurement struct {
 	Repeated  int           `json:"repeated"`
 	Confirmed Confirmation  `json:"confirmed"`
 	Summary   *load.Summary `json:"summary"`
+	// Rate of handshakes completed in the measured time alone.
+	Rate float64 `json:"handshakes_per_s"`
 	// Total is how long handshakes took, by quantile.
 	Total []Quantile `json:"total"`
 	// Others is how many cores' worth of time went to neither the load nor the
@@ -124,8 +126,8 @@ func (r *runner) load(ctx context.Context, m *Measurement, c *Cell, s *server.Se
 	begun := time.Now()
 	if c.Load.Slices > 1 {
 		err = r.sliced(ctx, m, c, s, plan)
-	} else {
-		m.Summary, err = load.Run(ctx, plan, r.watch(c, m.Round))
+	} else if m.Summary, err = load.Run(ctx, plan, r.watch(c, m.Round)); err == nil {
+		m.Rate = rate(m.Summary)
 	}
 	if err != nil {
 		return err
@@ -136,14 +138,38 @@ func (r *runner) load(ctx context.Context, m *Measurement, c *Cell, s *server.Se
 	}
 	if after, err := host.ReadCPUTimes(); err == nil && seen && m.Summary.Server != nil && len(m.Slices) == 0 {
 		if share, err := after.Since(before); err == nil {
-			wall := time.Since(begun).Seconds()
-			// The warm-up is in the one but not in the others: scale them up.
-			ours := (m.Summary.Server.CPU + m.Summary.Client.CPU).Seconds() / m.Summary.Duration.Seconds()
-			others := max(0, share.Busy/100*float64(r.environment.CPUs)-ours*min(1, (plan.Duration+plan.Warmup).Seconds()/wall))
+			// The processor was busy in the whole of that time, ours is known of it
+			// without the warm-up and the fetching of sessions.
+			ours := time.Since(begun) - plan.Warmup - m.Summary.Priming.Duration
+			others := max(0, share.Busy/100*float64(r.environment.CPUs)-(m.Summary.Server.CPU+m.Summary.Client.CPU).Seconds()/ours.Seconds())
 			m.Others = &others
 		}
 	}
 	return nil
+}
+
+// rate returns the handshakes per second of the measured time. A summary counts
+// those too that end in the drain after it, which with many connections may be
+// most: whole seconds leave them out, and where there is none, a closed loop has
+// as many in the drain as it has connections.
+func rate(s *load.Summary) float64 {
+	if whole := int(s.Duration / time.Second); whole > 0 {
+		var n int64
+		for _, second := range s.Series {
+			if int(second.At/time.Second) < whole {
+				n += second.Handshakes
+			}
+		}
+		return float64(n) / float64(whole)
+	}
+	n := s.Handshakes
+	if !s.Plan.Arrivals.Open() {
+		n -= int64(s.Plan.Connections)
+	}
+	if n <= 0 || s.Duration <= 0 {
+		return 0
+	}
+	return float64(n) / s.Duration.Seconds()
 }
 
 // visits makes the first visits of a turn.
@@ -184,6 +210,7 @@ func (r *runner) sliced(ctx context.Context, m *Measurement, c *Cell, s *server.
 		}
 	}
 	plan.Duration = r.plan.Turn / time.Duration(n)
+	m.Rate = 0
 	var parts []*load.Summary
 	for i := range n {
 		rotated := i == n/2 && c.Load.rotates()
@@ -197,6 +224,7 @@ func (r *runner) sliced(ctx context.Context, m *Measurement, c *Cell, s *server.
 			return err
 		}
 		plan.Warmup = 0
+		m.Rate += rate(part) / float64(n)
 		slice := Slice{At: time.Duration(i) * plan.Duration, Handshakes: part.Handshakes, Failures: part.Failures, Rotated: rotated, P50: part.Total.P50, P99: part.Total.P99}
 		for _, o := range part.Observed {
 			if o.Mode.Resumes() {

@@ -32,6 +32,7 @@
     if (a >= 0.9995e3) return digits(ns / 1e3) + " µs";
     return digits(ns) + " ns";
   }
+  const count = (v) => (Number.isInteger(v) ? v.toLocaleString("en-US") : digits(v));
   const ratio = (v) => (v < 10 ? v.toFixed(3) : digits(v));
   const percent = (f) => (f === 0 || f === 1 ? 100 * f : (100 * f).toFixed(f > 0.1 && f < 0.99 ? 1 : 2)) + "%";
   const bounds = (e, show) => (e && e.low !== null ? show(e.low) + " to " + show(e.high) : "");
@@ -321,9 +322,9 @@
         const xs = curve.series.flatMap((x) => x.points.map((q) => q.x));
         return {
           legend: lg.option, grid: { left: 64, right: 70, top: lg.top + 14, bottom: 44 },
-          tooltip: { trigger: "item", formatter: (q) => `${q.seriesName}, ${digits(q.value[0])} ${curve.unit}<br><b>${q.value[2]}</b>` },
-          xAxis: { type: Math.max(...xs) / Math.max(Math.min(...xs), 1e-9) > 20 ? "log" : "value", name: curve.unit, nameLocation: "middle", nameGap: 28, ...o.axis, axisLabel: { color: o.faint, formatter: digits } },
-          yAxis: [{ type: "value", name: "per second", min: 0, ...o.axis, axisLabel: { color: o.faint, formatter: digits } },
+          tooltip: { trigger: "item", formatter: (q) => `${q.seriesName}, ${count(q.value[0])} ${curve.unit}<br><b>${q.value[2]}</b>` },
+          xAxis: { type: Math.max(...xs) / Math.max(Math.min(...xs), 1e-9) > 20 ? "log" : "value", name: curve.unit, nameLocation: "middle", nameGap: 28, ...o.axis, axisLabel: { color: o.faint, formatter: count } },
+          yAxis: [{ type: "value", name: "per second", min: 0, ...o.axis, axisLabel: { color: o.faint, formatter: count } },
             { type: "log", name: "p99", ...o.axis, splitLine: { show: false }, axisLabel: { color: o.faint, formatter: time } }],
           series: curve.series.flatMap((x, i) => [
             { name: x.name || curve.factor, type: "line", symbolSize: 7, color: o.palette[i % o.palette.length], data: x.points.map((q) => [q.x, q.handshakes_per_s, digits(q.handshakes_per_s) + "/s"]) },
