@@ -37,6 +37,10 @@ func caveats(o *Outcome, r *Record) []string {
 			}
 		}
 	}
+	if len(steals) > 0 {
+		m := middle(steals)
+		o.Environment.Steal = &m
+	}
 	if o.Repeated > 0 {
 		add("%d turns were repeated because more than %g%% of the machine's time was taken by others (steal)", o.Repeated, o.Plan.Steal)
 	}
