@@ -88,7 +88,7 @@ func (m *mechanism) judge(p *prober) (atOnce, sequence *Resumption) {
 	atOnce.count()
 	sequence.count()
 	tried, resumed := sequence.Tried, sequence.Resumed
-	if !p.alone {
+	if served(atOnce) {
 		tried, resumed = tried+atOnce.Tried, resumed+atOnce.Resumed
 	}
 	state, verdict := StateAccepted, shakedown.Yes
@@ -105,14 +105,18 @@ func (m *mechanism) judge(p *prober) (atOnce, sequence *Resumption) {
 	return atOnce, sequence
 }
 
+// served reports whether a row made at once says anything: of a server that leaves
+// most connections waiting, those that it served are no fair sample.
+func served(atOnce *Resumption) bool { return atOnce.Tried > 0 && atOnce.Tried >= atOnce.Failed }
+
 // answer is what the rows say, as they are now.
 func (m *mechanism) answer(p *prober) shakedown.Answer {
 	atOnce, sequence := m.judge(p)
 	text := fmt.Sprintf("%s; %d at once: %s; in sequence: %s", atOnce.State, atOnce.AtOnce, proportion(atOnce), proportion(sequence))
-	if mixed(atOnce) && !p.alone {
+	if mixed(atOnce) && served(atOnce) {
 		text += fmt.Sprintf("; as if there were %s separate states", apart(atOnce))
 	}
-	if p.alone {
+	if !served(atOnce) && sequence.Tried > 0 {
 		text += "; connections open at once are not served, so that it cannot be told whether state is shared"
 	}
 	if n := atOnce.Failed + sequence.Failed; n > 0 {
