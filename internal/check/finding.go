@@ -162,15 +162,15 @@ func findEarlyData(p *prober, _ time.Time) []shakedown.Finding {
 func fleetFindings(r *Report) []shakedown.Finding {
 	list := []shakedown.Finding{}
 	for _, g := range r.Groups {
-		if len(g.Addresses) < 2 {
-			continue
+		if len(g.Addresses) < 2 || g.Untried > 0 {
+			continue // what was not tried is no difference
 		}
 		total := 0
 		for _, a := range g.Addresses {
 			total += len(a)
 		}
 		f := finding("groups", shakedown.SeverityWarning, fmt.Sprintf("%s: %s that do not take each other's sessions", mechanismNames[g.Mechanism], plural(len(g.Addresses), "group")),
-			fmt.Sprintf("%s; %s%s", g, pairSummary(r, g.Mechanism), groupKeys(r, g)),
+			fmt.Sprintf("%s; %s%s%s", g, pairSummary(r, g.Mechanism), groupKeys(r, g), scattered(r, g)),
 			"give all the same ticket keys, and rotate them together", "ssl_session_ticket_key current.key;", "ssl_session_ticket_key previous.key;")
 		if g.Mechanism == MechanismSessionID {
 			f.ID, f.Severity, f.Nginx = "groups-session-id", shakedown.SeverityInfo, nil
@@ -192,6 +192,9 @@ func (g Groups) String() string {
 	text := plural(len(g.Addresses), "group") + ":"
 	for _, a := range g.Addresses {
 		text += " {" + names(a) + "}"
+	}
+	if g.Untried > 0 {
+		text += fmt.Sprintf(" or fewer: between %s nothing was tried", plural(g.Untried, "pair"))
 	}
 	return text
 }
@@ -218,6 +221,16 @@ func groupKeys(r *Report, g Groups) string {
 		text += " {" + strings.Join(keys, ", ") + "}"
 	}
 	return "; ticket keys:" + text
+}
+
+// scattered warns of addresses that do not even take all their own sessions.
+func scattered(r *Report, g Groups) string {
+	for i := range r.Targets {
+		if row := r.Targets[i].Observation.resumption(g.Mechanism, true); row != nil && row.State == StatePerWorker {
+			return fmt.Sprintf("; at %s state is per worker: a few sessions that are refused say little there", r.Targets[i].Address)
+		}
+	}
+	return ""
 }
 
 // pairSummary counts the pairs of a mechanism between groups.

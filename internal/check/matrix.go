@@ -13,6 +13,9 @@ import (
 type Groups struct {
 	Mechanism string             `json:"mechanism"`
 	Addresses [][]netip.AddrPort `json:"addresses"`
+	// Untried counts pairs of groups between which no session was tried, either
+	// way: with any, there may be fewer groups.
+	Untried int `json:"untried"`
 }
 
 // perPair is how many sessions of one address are offered to another, if the
@@ -90,7 +93,8 @@ func pairs(m *mechanism, to *prober, from []*prober, outcomes []*outcome) []Resu
 			rows = append(rows, Resumption{Mechanism: m.name, Origin: from[i].address, Destination: to.address, AtOnce: len(outcomes)})
 			at = len(rows) - 1
 		}
-		m.tally(to, &rows[at], []*outcome{o})
+		rows[at].add(o)
+		m.keep(to, o)
 	}
 	for i := range rows {
 		rows[i].count()
@@ -127,7 +131,7 @@ func findGroups(probers []*prober, rows []Resumption) []Groups {
 				}
 			}
 		}
-		g := Groups{Mechanism: m.name}
+		g := Groups{Mechanism: m.name, Untried: untriedPairs(m, members, group, rows)}
 		for i := range members {
 			var same []netip.AddrPort
 			for _, a := range members {
@@ -142,4 +146,24 @@ func findGroups(probers []*prober, rows []Resumption) []Groups {
 		all = append(all, g)
 	}
 	return all
+}
+
+// untriedPairs counts the pairs of groups of which nothing is known.
+func untriedPairs(m *mechanism, members []netip.AddrPort, group map[netip.AddrPort]int, rows []Resumption) int {
+	n := 0
+	for a := range members {
+		for b := range a {
+			if group[members[a]] != a || group[members[b]] != b {
+				continue // a group is counted by its first member
+			}
+			tried := slices.ContainsFunc(rows, func(r Resumption) bool {
+				from, to := group[r.Origin], group[r.Destination]
+				return r.Mechanism == m.name && r.Tried > 0 && (from == a && to == b || from == b && to == a)
+			})
+			if !tried {
+				n++
+			}
+		}
+	}
+	return n
 }

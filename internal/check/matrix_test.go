@@ -122,4 +122,17 @@ func TestFindGroups(t *testing.T) {
 	if len(got) != 1 || got[0].String() != "2 groups: {192.0.2.1:0, 192.0.2.1:2, 192.0.2.1:3} {192.0.2.1:1}" {
 		t.Errorf("%v", got)
 	}
+	// Without the one try between the groups, there may be one.
+	if got := findGroups(probers, slices.Delete(rows, 2, 3)); len(got) != 1 || got[0].Untried != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestUntriedIsNoDifference: a budget that ends before the pairs are tried says
+// nothing of groups.
+func TestUntriedIsNoDifference(t *testing.T) {
+	r := &Report{Groups: []Groups{{Mechanism: MechanismPSK, Addresses: [][]netip.AddrPort{{targetAddress}, {targetAddress}}, Untried: 1}}}
+	if got := fleetFindings(r); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
 }

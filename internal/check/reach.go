@@ -21,7 +21,7 @@ func askReach(ctx context.Context, p *prober) shakedown.Answer {
 	if o.kind() == refused {
 		// An old server, perhaps: all that can be completed is offered from now on.
 		p.wide = true
-		c.CipherSuites = append(p.config(shakedown.ModeFull).CipherSuites, c.CipherSuites...)
+		c.CipherSuites = p.config(shakedown.ModeFull).CipherSuites
 		wide := p.try(ctx, ask{config: c})
 		if wide.kind() != taken {
 			return unsure("%s", o.word())

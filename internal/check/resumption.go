@@ -272,29 +272,32 @@ func (m *mechanism) sequence(ctx context.Context, p *prober, n int) Resumption {
 }
 
 // tally counts outcomes into a row, takes over new sessions, and remembers what
-// was odd. A handshake that ends in an alert because a session was offered is a
-// try that did not resume.
+// was odd.
 func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) {
 	for _, o := range outcomes {
-		switch o.kind() {
-		case taken:
-			row.Tried++
-			if o.resumed() {
-				row.Resumed++
+		row.add(o)
+		if o.kind() != taken {
+			if w := o.word(); !slices.Contains(p.remarks[m.name], w) {
+				p.remarks[m.name] = append(p.remarks[m.name], w)
 			}
-			if m.once || !o.resumed() {
-				m.keep(p, o)
-			}
-			continue
-		case refused:
-			row.Tried++
-		case trouble:
-			row.Failed++
-		case untried:
+		} else if m.once || !o.resumed() {
+			m.keep(p, o)
 		}
-		if w := o.word(); !slices.Contains(p.remarks[m.name], w) {
-			p.remarks[m.name] = append(p.remarks[m.name], w)
+	}
+}
+
+// add counts one try. A handshake that ends in an alert because a session was
+// offered is a try that did not resume.
+func (r *Resumption) add(o *outcome) {
+	switch o.kind() {
+	case taken, refused:
+		r.Tried++
+		if o.resumed() {
+			r.Resumed++
 		}
+	case trouble:
+		r.Failed++
+	case untried:
 	}
 }
 
