@@ -92,18 +92,16 @@ func (k *KeyNames) note(p *prober) {
 			key.FirstSeen = uses[at].FirstSeen
 			k.Servers[p.address] = uses
 		}
+		t.Rotation = k.rotation(p.address, t.Mechanism)
 	}
-	p.rotation = k.rotation(p.address)
 }
 
 // rotation says how often keys of one address changed, from all runs; empty with
 // fewer than two keys.
-func (k *KeyNames) rotation(address netip.AddrPort) string {
+func (k *KeyNames) rotation(address netip.AddrPort, mechanism string) string {
 	var first []time.Time
-	seen := map[shakedown.TicketName]bool{}
 	for _, u := range k.Servers[address] {
-		if !seen[u.Name] { // TLS 1.2 and 1.3 share keys
-			seen[u.Name] = true
+		if u.Mechanism == mechanism {
 			first = append(first, u.FirstSeen)
 		}
 	}

@@ -156,6 +156,9 @@ type Tickets struct {
 	KeyName string    `json:"key_name"`
 	Keys    []KeyName `json:"keys"` // of repeated names
 	Seen    int       `json:"seen"` // tickets
+	// Rotation is how often the key changed, as far as runs that share a state file
+	// can tell; empty if it did not, or there is no such file.
+	Rotation string `json:"rotation"`
 }
 
 // The ways a ticket can begin.

@@ -100,8 +100,8 @@ func TestKeyNames(t *testing.T) {
 		}
 		return p
 	}
-	if p := see(0, 1); p.rotation != "" {
-		t.Errorf("after one run: %s", p.rotation)
+	if p := see(0, 1); p.seen.Tickets[0].Rotation != "" {
+		t.Errorf("after one run: %s", p.seen.Tickets[0].Rotation)
 	}
 	p := see(9, 1)
 	if got := p.seen.Tickets[0].Keys[0].FirstSeen; !got.Equal(start) {
@@ -110,15 +110,15 @@ func TestKeyNames(t *testing.T) {
 	expectFindings(t, findKeys(p, start), []string{"old-ticket-key"}, nil)
 	see(10, 2)
 	p = see(20, 3)
-	if want := "3 keys over 480h0m0s: rotated about every 240h0m0s as far as these runs can tell"; p.rotation != want {
-		t.Errorf("%q, want %q", p.rotation, want)
+	if want := "3 keys over 480h0m0s: rotated about every 240h0m0s as far as these runs can tell"; p.seen.Tickets[0].Rotation != want {
+		t.Errorf("%q, want %q", p.seen.Tickets[0].Rotation, want)
 	}
 	expectFindings(t, findKeys(p, start), nil, []string{"old-ticket-key"})
 
 	// Two keys in one run are two nodes, not a rotation.
 	file = filepath.Join(t.TempDir(), "nodes.json")
-	if p := see(0, 1, 2); p.rotation != "" {
-		t.Errorf("two keys at once: %s", p.rotation)
+	if p := see(0, 1, 2); p.seen.Tickets[0].Rotation != "" {
+		t.Errorf("two keys at once: %s", p.seen.Tickets[0].Rotation)
 	}
 	for _, text := range []string{"{", `{}`, `{"schema": "other"}`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -32,8 +32,6 @@ type prober struct {
 	// remarks are what was odd about the tries of a mechanism.
 	remarks map[string][]string
 	stock   map[string][]*handshake.Session
-	// rotation is what earlier runs tell of the ticket keys; empty: nothing.
-	rotation string
 
 	mu     sync.Mutex
 	made   int // connections

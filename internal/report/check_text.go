@@ -181,6 +181,12 @@ func writeTicketKinds(b *strings.Builder, o *check.Observation) {
 					text += ","
 				}
 				text += fmt.Sprintf(" %x... (%s)", k.Name[:8], count(k.Tickets, "ticket"))
+				if k.LastSeen.Sub(k.FirstSeen) > time.Minute {
+					text += " since " + k.FirstSeen.UTC().Format("2006-01-02 15:04 UTC")
+				}
+			}
+			if t.Rotation != "" {
+				text += "; " + t.Rotation
 			}
 		}
 		b.WriteString(wrap("  tickets, "+name+": ", text))
