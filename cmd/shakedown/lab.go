@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -62,7 +63,10 @@ func (a *app) labServeCommand() *cobra.Command {
 		Use: labServeVerb, Hidden: true, Args: cobra.NoArgs,
 		Short: "Serve what stdin says, until stdin ends",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// A ^C at the terminal is for the run; what ends the server is SIGTERM,
+			// at once: whoever sends it has asked all there is to ask.
 			signal.Ignore(os.Interrupt)
+			signal.Reset(syscall.SIGTERM)
 			if err := server.ServeEmbedded(cmd.Context(), a.stdin, a.stdout); err != nil {
 				return failed("", "%w", err)
 			}
