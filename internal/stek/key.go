@@ -59,7 +59,7 @@ func ParseKey(b []byte) (Key, error) {
 	e := &FormError{Size: len(b)}
 	trimmed := bytes.TrimRight(b, "\r\n")
 	switch {
-	case goodSize(len(trimmed)):
+	case endsInLineBreak(b):
 		e.Form = "with a line break at its end"
 	case decodes(base64.StdEncoding.DecodeString, trimmed):
 		e.Form = "in base64 (haproxy wants that, nginx the raw bytes)"
@@ -67,6 +67,17 @@ func ParseKey(b []byte) (Key, error) {
 		e.Form = "in hex (nginx wants the raw bytes)"
 	}
 	return Key{}, e
+}
+
+// endsInLineBreak reports whether b is a key and a line break. A key may itself
+// end in such bytes, so that no more than one break is taken off.
+func endsInLineBreak(b []byte) bool {
+	for _, end := range []string{"\r\n", "\n", "\r"} {
+		if key, ok := bytes.CutSuffix(b, []byte(end)); ok && goodSize(len(key)) {
+			return true
+		}
+	}
+	return false
 }
 
 func goodSize(n int) bool { return n == SizeAES128 || n == SizeAES256 }

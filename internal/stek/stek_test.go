@@ -39,6 +39,7 @@ func TestParseKey(t *testing.T) {
 		{"48", raw[:48], ""},
 		{"newline", append(bytes.Clone(raw), '\n'), "81 bytes, where nginx wants 48 or 80: this is a key with a line break at its end"},
 		{"crlf", append(bytes.Clone(raw[:48]), "\r\n"...), "50 bytes, where nginx wants 48 or 80: this is a key with a line break at its end"},
+		{"crlf behind a key that ends in one", append(bytes.Clone(raw[:46]), "\r\n\r\n"...), "50 bytes, where nginx wants 48 or 80: this is a key with a line break at its end"},
 		{"base64", []byte(base64.StdEncoding.EncodeToString(raw) + "\n"), "109 bytes, where nginx wants 48 or 80: this is a key in base64 (haproxy wants that, nginx the raw bytes)"},
 		{"base64 of 48", []byte(base64.StdEncoding.EncodeToString(raw[:48])), "64 bytes, where nginx wants 48 or 80: this is a key in base64 (haproxy wants that, nginx the raw bytes)"},
 		{"hex", []byte(hex.EncodeToString(raw)), "160 bytes, where nginx wants 48 or 80: this is a key in hex (nginx wants the raw bytes)"},
