@@ -18,7 +18,8 @@ const (
 	QUIC Transport = "quic"
 )
 
-// DefaultPort is the port of a target that names none.
+// DefaultPort is the port of a target that names none, unless it speaks another
+// protocol before TLS.
 const DefaultPort = 443
 
 // Target is whom to ask.
@@ -39,8 +40,11 @@ type Target struct {
 
 // ParseTarget reads "host", "host:port", "[IPv6]", "[IPv6]:port", a bare IPv6
 // address, or an https URL. Errors name the offending part of the text.
-func ParseTarget(text string) (Target, error) {
-	t := Target{Port: DefaultPort, Transport: TCP, Path: "/"}
+func ParseTarget(text string) (Target, error) { return ParseTargetPort(text, DefaultPort) }
+
+// ParseTargetPort is [ParseTarget] with another port for a target that names none.
+func ParseTargetPort(text string, port uint16) (Target, error) {
+	t := Target{Port: port, Transport: TCP, Path: "/"}
 	hostport := strings.TrimSpace(text)
 	if hostport == "" {
 		return Target{}, errors.New("the target is empty: want host, host:port or an https URL")

@@ -38,6 +38,14 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
+func TestParseTargetPort(t *testing.T) {
+	for text, want := range map[string]string{"example.com": "example.com:25", "::1": "[::1]:25", "example.com:443": "example.com:443"} {
+		if got, err := ParseTargetPort(text, 25); err != nil || got.String() != want {
+			t.Errorf("%q: %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
+
 func TestParseTargetErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "target is empty",

@@ -154,7 +154,7 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	if target, err = b.reachable(ctx, a, target); err != nil {
 		return err
 	}
-	b.plan.Targets = addresses(target)
+	b.plan.Targets, b.plan.StartTLS = addresses(target), target.StartTLS
 	why := b.findServer()
 
 	p := a.newProgress()

@@ -18,6 +18,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/starttls"
 )
 
 // connection is what the user typed about how to connect and what to offer. It
@@ -30,6 +31,7 @@ type connection struct {
 	timeout    time.Duration
 	serverName string
 	noName     bool
+	startTLS   string
 
 	offered handshake.Config // fields that a flag sets as they are
 	request string
@@ -51,6 +53,8 @@ func (c *connection) flags(work shakedown.Work) []section {
 	reach.DurationVar(&c.timeout, "timeout", 10*time.Second, "`time` for one handshake, its connection included")
 	reach.StringVar(&c.serverName, "sni", "", "`name` to send as server_name and to verify (default: the target's)")
 	reach.BoolVar(&c.noName, "no-sni", false, "send no server_name")
+	plain := func(s string) (string, error) { return s, starttls.Parse(s) }
+	reach.Var(choiceValue[string]{&c.startTLS, "protocol", plain}, "starttls", "speak this until TLS may begin, on its own port by default:\n"+strings.Join(starttls.Protocols(), ", "))
 
 	f := &c.offered
 	f.Mode, f.Work, f.Complete = shakedown.ModeFull, work, shakedown.CompleteFinished
@@ -95,7 +99,11 @@ func (c *connection) flags(work shakedown.Work) []section {
 
 // target reads the target and finds its addresses.
 func (c *connection) target(ctx context.Context, text string) (shakedown.Target, error) {
-	t, err := shakedown.ParseTarget(text)
+	port := uint16(shakedown.DefaultPort)
+	if c.startTLS != "" {
+		port = starttls.DefaultPort(c.startTLS)
+	}
+	t, err := shakedown.ParseTargetPort(text, port)
 	if err != nil {
 		return t, failed("targets are host, host:port, [IPv6]:port or an https URL", "%w", err)
 	}
@@ -111,6 +119,14 @@ func (c *connection) target(ctx context.Context, text string) (shakedown.Target,
 	if c.serverName != "" {
 		if err := t.SetServerName(c.serverName); err != nil {
 			return t, failed("", "--sni: %w", err)
+		}
+	}
+	if t.StartTLS = c.startTLS; t.StartTLS != "" {
+		if strings.Contains(text, "://") {
+			return t, failed("give host and port", "--starttls: an https URL speaks TLS from the first byte")
+		}
+		if _, err := starttls.New(t.StartTLS, t.ServerName); err != nil {
+			return t, failed("give the name with --sni", "%w", err)
 		}
 	}
 	if c.address != "" {
@@ -221,6 +237,9 @@ func (c *connection) requestText(t shakedown.Target) ([]byte, error) {
 			return nil, failed(`use \r\n for line ends, \\ for a backslash, \x00 for bytes`, "--request: %q has a bad escape", c.request)
 		}
 		return []byte(text), nil
+	}
+	if t.StartTLS != "" {
+		return nil, failed("give one with --request, such as 'NOOP\\r\\n'", "the usual request is HTTP, and the server speaks %s", t.StartTLS)
 	}
 	if slices.Contains(c.offered.ALPN, "h2") {
 		return nil, failed("offer http/1.1 only, or give --request", "the usual request is HTTP/1.1, but h2 is offered")

@@ -21,6 +21,7 @@ import (
 	"shakedown/handshake"
 	"shakedown/internal/lint"
 	"shakedown/internal/nginx"
+	"shakedown/internal/starttls"
 	"shakedown/internal/stek"
 )
 
@@ -420,6 +421,11 @@ func (t *ticketKeys) ticket(ctx context.Context, target shakedown.Target, addres
 		return nil, errors.New(handshake.DialFailure(err).Text)
 	}
 	defer conn.Close()
+	if target.StartTLS != "" {
+		if err := starttls.Upgrade(ctx, conn, target.StartTLS, target.ServerName); err != nil {
+			return nil, err
+		}
+	}
 	session, err := handshake.Fetch(ctx, conn, made)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"shakedown/handshake"
 	"shakedown/internal/certificate"
 	"shakedown/internal/report"
+	"shakedown/internal/starttls"
 )
 
 // tracer takes single handshakes and writes down all that happens.
@@ -241,6 +242,13 @@ func (t *tracer) handshake(ctx context.Context, address netip.AddrPort, c *hands
 	}
 	defer conn.Close()
 	phases.Mark(shakedown.PhaseConnected, time.Since(planned))
+	if err := t.upgrade(ctx, conn, planned, trace); err != nil {
+		f, ok := errors.AsType[*shakedown.Failure](err)
+		if !ok {
+			return shakedown.Result{}, true, err
+		}
+		return shakedown.Result{Address: address, Asked: *c.Asked(session != nil), Phases: phases, Failure: f}, true, nil
+	}
 	h := handshake.NewConn(conn, c, planned, handshake.Recorder{
 		Message: func(m handshake.Message, at time.Duration) {
 			if m.Direction == shakedown.Sent {
@@ -267,6 +275,21 @@ func (t *tracer) handshake(ctx context.Context, address netip.AddrPort, c *hands
 		}
 	}
 	return h.Result, true, nil
+}
+
+// upgrade speaks the plain text before TLS, if the target has any.
+func (t *tracer) upgrade(ctx context.Context, conn net.Conn, planned time.Time, trace *report.Trace) error {
+	if t.to.StartTLS == "" {
+		return nil
+	}
+	d, err := starttls.New(t.to.StartTLS, t.to.ServerName)
+	if err != nil {
+		return err
+	}
+	d.Watch = func(direction shakedown.Direction, what string, bytes int) {
+		trace.AddMessage(handshake.Message{Direction: direction, Name: what, Bytes: bytes}, time.Since(planned))
+	}
+	return d.Run(ctx, conn)
 }
 
 // linger reads on for what comes after a handshake: tickets in TLS 1.3, and the

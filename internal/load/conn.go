@@ -1,6 +1,9 @@
 package load
 
-import "shakedown/handshake"
+import (
+	"shakedown/handshake"
+	"shakedown/internal/starttls"
+)
 
 // conn is a place for one connection at a time, as both loops know it.
 type conn struct {
@@ -10,5 +13,6 @@ type conn struct {
 	priming  bool  // not measured: it fetches sessions
 	target   int
 	machine  *handshake.Machine
+	dialogue *starttls.Dialogue // of the event loops, once StartTLS has need of it
 	times    times
 }

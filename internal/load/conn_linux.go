@@ -29,7 +29,8 @@ type stage uint8
 
 const (
 	stageConnecting stage = iota // TCP is under way
-	stageGreeting                // TCP is connected; the ClientHello is held for the RTT
+	stageGreeting                // TCP is connected; what we say first is held for the RTT
+	stageUpgrading               // what comes is plain text, before TLS
 	stageTalking
 )
 
@@ -57,8 +58,9 @@ func (l *loop) start(i int32, planned time.Duration) {
 		l.refuse(i, err)
 		return
 	}
-	// Over loopback the handshake of TCP is over when connect returns.
-	if err == nil || l.local[c.target] {
+	// Over loopback the handshake of TCP is over when connect returns, which the
+	// ClientHello finds out; a server that speaks first is waited for.
+	if err == nil || l.local[c.target] && l.job.plan.StartTLS == "" {
 		l.connected(i, c)
 	}
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | edgeTriggered, Fd: i, Pad: int32(c.generation)}
@@ -126,6 +128,15 @@ func (l *loop) connected(i int32, c *socket) bool {
 		l.hold(i, c)
 		return true
 	}
+	return l.speak(i, c)
+}
+
+// speak says the first word, of TLS or of the plain text before it.
+func (l *loop) speak(i int32, c *socket) bool {
+	if l.job.plan.StartTLS != "" {
+		l.upgrade(i, c)
+		return true
+	}
 	return l.greet(i, c)
 }
 
@@ -143,6 +154,11 @@ func (l *loop) greet(i int32, c *socket) bool {
 		return true
 	}
 	e := c.machine.Next() // the ClientHello, always
+	if c.stage == stageUpgrading {
+		c.stage = stageTalking
+		l.send(i, c, e.Bytes) // behind plain text that is not sent yet
+		return true
+	}
 	n, err := unix.Write(c.fd, e.Bytes)
 	if err == unix.EAGAIN && c.stage == stageConnecting {
 		return false // not connected yet after all
@@ -183,7 +199,7 @@ func (l *loop) ready(e *unix.EpollEvent) {
 	if e.Events&unix.EPOLLOUT != 0 && len(c.unsent) > 0 && !l.sendRest(i, c) {
 		return
 	}
-	if e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.stage == stageTalking {
+	if e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.stage >= stageUpgrading {
 		c.hungUp = c.hungUp || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 		if l.job.plan.RTT > 0 {
 			l.hold(i, c)
@@ -196,7 +212,7 @@ func (l *loop) ready(e *unix.EpollEvent) {
 // proceed goes on after the RTT.
 func (l *loop) proceed(i int32, c *socket) {
 	if c.stage == stageGreeting {
-		l.greet(i, c)
+		l.speak(i, c)
 		return
 	}
 	l.receive(i, c)
@@ -210,8 +226,7 @@ func (l *loop) receive(i int32, c *socket) {
 		n, err := unix.Read(c.fd, l.buffer)
 		switch {
 		case n > 0:
-			c.machine.Feed(l.buffer[:n])
-			if !l.pump(i, c) || n < len(l.buffer) && !c.hungUp {
+			if !l.feed(i, c, l.buffer[:n]) || n < len(l.buffer) && !c.hungUp {
 				return
 			}
 		case err == unix.EAGAIN:
@@ -225,6 +240,15 @@ func (l *loop) receive(i int32, c *socket) {
 			return
 		}
 	}
+}
+
+// feed takes what was received. It returns false when the connection is over.
+func (l *loop) feed(i int32, c *socket, b []byte) bool {
+	if c.stage == stageUpgrading {
+		return l.heard(i, c, b)
+	}
+	c.machine.Feed(b)
+	return l.pump(i, c)
 }
 
 // pump handles the Machine's events. It returns false when the connection is
@@ -330,6 +354,10 @@ func (l *loop) broken(i int32, c *socket, err error) {
 		l.end(i, c)
 		return
 	}
+	if c.stage == stageUpgrading {
+		l.fail(i, c, c.dialogue.Close(err))
+		return
+	}
 	l.fail(i, c, c.machine.Close(err))
 }
 
@@ -339,7 +367,7 @@ func (l *loop) timeOut(i int32) {
 	switch {
 	case c.idle: // it waited for a ticket only
 		l.end(i, c)
-	case c.stage == stageTalking:
+	case c.stage >= stageUpgrading:
 		l.broken(i, c, unix.ETIMEDOUT)
 	default:
 		l.refuse(i, unix.ETIMEDOUT)

@@ -14,6 +14,7 @@ import (
 	"shakedown/handshake"
 	"shakedown/internal/host"
 	"shakedown/internal/link"
+	"shakedown/internal/starttls"
 )
 
 const (
@@ -113,6 +114,11 @@ func prepare(plan Plan) (*job, error) {
 	}
 	if err := checkLink(&plan); err != nil {
 		return nil, err
+	}
+	if plan.StartTLS != "" {
+		if _, err := starttls.New(plan.StartTLS, plan.Config.ServerName); err != nil {
+			return nil, err
+		}
 	}
 	plan.Threads = threads(&plan)
 	j := &job{plan: plan, published: make([]atomic.Pointer[snapshot], plan.Threads)}

@@ -4,12 +4,14 @@ package load
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/starttls"
 )
 
 // eventLoops: this build has none.
@@ -175,11 +177,19 @@ func (p *portable) one(c *portableConn, planned time.Duration) bool {
 	if tcp, ok := nc.(*net.TCPConn); ok && p.job.plan.Close == CloseReset {
 		tcp.SetLinger(0)
 	}
+	time.Sleep(p.job.plan.RTT)
+	if p.job.plan.StartTLS != "" {
+		// It leaves no deadline behind, so it comes before ours is set.
+		err := starttls.Upgrade(ctx, heldConn{nc, p.job.plan.RTT}, p.job.plan.StartTLS, p.job.plan.Config.ServerName)
+		if f, failed := errors.AsType[*shakedown.Failure](err); failed {
+			p.count(c, f)
+			return true
+		}
+	}
 	deadline, _ := ctx.Deadline()
 	nc.SetDeadline(deadline)
 	stop := context.AfterFunc(p.job.halt, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	time.Sleep(p.job.plan.RTT)
 	c.times.connected = p.job.clock()
 	p.mu.Lock()
 	session := p.sessions.next(&c.conn)
@@ -199,6 +209,18 @@ func (p *portable) one(c *portableConn, planned time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// heldConn holds what it reads for the RTT.
+type heldConn struct {
+	net.Conn
+	rtt time.Duration
+}
+
+func (h heldConn) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	time.Sleep(h.rtt)
+	return n, err
 }
 
 // talk drives the Machine until the connection has done its work.

@@ -20,6 +20,9 @@ type Plan struct {
 	// Config is what every handshake offers. Its mode is that of the handshakes
 	// measured, unless Mix says otherwise.
 	Config handshake.Config `json:"config"`
+	// StartTLS names the protocol of package starttls that is spoken on each
+	// connection before TLS, with Config.ServerName; empty: none.
+	StartTLS string `json:"starttls,omitempty"`
 	// Mix shares the handshakes out over several modes; empty: Config.Mode alone.
 	Mix []Share `json:"mix,omitempty"`
 	// Tickets says how often a session is used; "" is reuse.

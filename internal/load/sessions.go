@@ -10,6 +10,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/starttls"
 )
 
 // sessions is one thread's stock of sessions to offer.
@@ -162,6 +163,11 @@ func (j *job) fetchOne(ctx context.Context, share, target, i int) (*handshake.Se
 		return nil, handshake.DialFailure(err)
 	}
 	defer conn.Close()
+	if j.plan.StartTLS != "" {
+		if err := starttls.Upgrade(ctx, conn, j.plan.StartTLS, j.plan.Config.ServerName); err != nil {
+			return nil, err
+		}
+	}
 	session, err := handshake.Fetch(ctx, conn, j.clients[share])
 	if err != nil {
 		return nil, err

@@ -30,8 +30,9 @@ type Summary struct {
 	// PerSecond is the median rate of the whole seconds measured.
 	PerSecond stats.Estimate `json:"handshakes_per_s"`
 
-	// Connect is the time from the planned instant until TCP is connected,
-	// Handshake from there until the handshake is complete as asked, Total both.
+	// Connect is the time from the planned instant until TCP is connected and,
+	// with StartTLS, the plain text before TLS is over; Handshake from there until
+	// the handshake is complete as asked; Total both.
 	Connect   stats.Percentiles `json:"connect"`
 	Handshake stats.Percentiles `json:"handshake"`
 	Total     stats.Percentiles `json:"total"`

@@ -87,6 +87,9 @@ func loop(p load.Plan) string {
 	if p.Warmup > 0 {
 		text += fmt.Sprintf("; %s of warm-up not counted", p.Warmup)
 	}
+	if p.StartTLS != "" {
+		text += fmt.Sprintf("; %s before TLS, whose time is the connection's", p.StartTLS)
+	}
 	if p.RTT > 0 {
 		text += fmt.Sprintf("; each flight held for %s", p.RTT)
 	}

@@ -96,7 +96,11 @@ func (t *Trace) writeWaterfall(b *strings.Builder, s Style) {
 		if m.Encrypted {
 			name, encrypted = "{"+name+"}", true
 		}
-		add(m.At, arrow(m.Direction, name), number(m.Bytes), number(m.Records))
+		records := ""
+		if m.Records > 0 { // plain text before TLS has none
+			records = number(m.Records)
+		}
+		add(m.At, arrow(m.Direction, name), number(m.Bytes), records)
 	}
 	if at, ok := t.Phases.At(shakedown.PhaseClosed); ok {
 		add(at, "closed", "", "")
@@ -131,6 +135,9 @@ func (t *Trace) writeFlights(b *strings.Builder, s Style) {
 	b.WriteString(rows.String())
 	if t.Failure == nil {
 		line := "  complete after " + count(t.RoundTrips, "round trip") + " of TLS and 1 of TCP"
+		if t.Target.StartTLS != "" {
+			line += ", those of " + t.Target.StartTLS + " apart"
+		}
 		if d, ok := t.Phases.Between(shakedown.PhaseConnected, shakedown.PhaseComplete); ok {
 			line += ", " + Duration(d) + " after the connection"
 		}
