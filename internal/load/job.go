@@ -58,11 +58,13 @@ const (
 	stopNow   // leave those under way
 )
 
-// snapshot is a thread's progress.
+// snapshot is a thread's progress. It is never written to once it is published.
 type snapshot struct {
+	at                   time.Duration // since job.base
 	handshakes, failures int64
 	inFlight             int
 	p50, p99             time.Duration
+	modes                map[shakedown.Mode]int64
 }
 
 // leave has every thread leave what is under way.
@@ -214,8 +216,8 @@ func checkLimits(plan *Plan) error {
 	}
 	pairs := max(len(plan.Sources), 1) * len(plan.Targets)
 	if ports := limits.Ports() * pairs; plan.Connections > ports {
-		return fmt.Errorf("%d connections need as many local ports, but %d addresses and the port range give %d: "+
-			"add source addresses with --source, or widen net.ipv4.ip_local_port_range", plan.Connections, pairs, ports)
+		return fmt.Errorf("%d connections need as many local ports, but %s and the port range give %d: "+
+			"add source addresses with --source, or widen net.ipv4.ip_local_port_range", plan.Connections, several(pairs, "address", "addresses"), ports)
 	}
 	return nil
 }

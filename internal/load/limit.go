@@ -19,14 +19,14 @@ const (
 // limit says what kept the rate from being higher. It names one thing only if
 // the figures show it; otherwise it says that it does not know.
 func limit(s *Summary) Limit {
-	client := fmt.Sprintf("the load's %d threads were busy %.0f%% of their time", s.Client.Threads, 100*s.Client.Busy)
+	client := fmt.Sprintf("the load kept %s busy %.0f%% of the time", several(s.Client.Threads, "thread", "threads"), 100*s.Client.Busy)
 	server := "the server's CPU was not seen: " + s.Why
 	if s.Server != nil {
-		server = fmt.Sprintf("the server used %.2f cores with %d processes", s.Server.Busy, s.Server.Processes)
+		server = fmt.Sprintf("the server used %.2f cores with %s", s.Server.Busy, several(s.Server.Processes, "process", "processes"))
 	}
 	evidence := []string{server, client}
 	if s.ListenDrops != nil && s.ListenDrops.Overflows > 0 {
-		evidence = append(evidence, fmt.Sprintf("%d connections found an accept queue of this machine full", s.ListenDrops.Overflows))
+		evidence = append(evidence, several(s.ListenDrops.Overflows, "connection", "connections")+" found an accept queue of this machine full")
 	}
 	local := slices.IndexFunc(s.Failed, func(f FailureCount) bool { return f.Class == shakedown.ClassLocal })
 	open := s.Plan.Arrivals.Open()
@@ -36,7 +36,7 @@ func limit(s *Summary) Limit {
 		if errors.Is(s.Failed[local].Err, syscall.EADDRNOTAVAIL) || errors.Is(s.Failed[local].Err, syscall.EADDRINUSE) {
 			by = "ports"
 		}
-		return Limit{by, append(evidence, fmt.Sprintf("%d handshakes failed here: %s", s.Failed[local].N, s.Failed[local].Text))}
+		return Limit{by, append(evidence, fmt.Sprintf("%s failed here: %s", several(s.Failed[local].N, "handshake", "handshakes"), s.Failed[local].Text))}
 	case s.Interrupted || s.Handshakes == 0:
 		return Limit{"unknown", evidence}
 	case open && s.Missed == 0 && s.PerSecond.N > 0 && s.PerSecond.Median >= met*lastRate(s.Plan.Arrivals):
@@ -52,7 +52,7 @@ func limit(s *Summary) Limit {
 	case s.Plan.RTT > 0:
 		return Limit{"link", append(evidence, fmt.Sprintf("each flight was held for %s: more --connections would do more", s.Plan.RTT))}
 	case !open:
-		return Limit{"connections", append(evidence, fmt.Sprintf("%d connections waited for the server most of the time: more would do more", s.Plan.Connections))}
+		return Limit{"connections", append(evidence, several(s.Plan.Connections, "connection", "connections")+" waited for the server most of the time: more would do more")}
 	}
 	return Limit{"unknown", evidence}
 }
@@ -65,6 +65,14 @@ func serverCores(s *Summary) int {
 		n-- // a master that only supervises
 	}
 	return max(min(n, s.Server.Cores), 1)
+}
+
+// several counts things in words.
+func several[T ~int | ~int64 | ~uint64](n T, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 func lastRate(a Arrivals) float64 { return a.Stages[len(a.Stages)-1].Rate }

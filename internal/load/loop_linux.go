@@ -238,7 +238,7 @@ func (l *loop) release() {
 
 func (l *loop) publish() {
 	l.published = l.now
-	l.job.published[l.id].Store(l.tally.snapshot(l.active.n))
+	l.job.published[l.id].Store(l.tally.snapshot(l.now, l.active.n))
 }
 
 func (l *loop) closeAll() {

@@ -84,7 +84,7 @@ func (p *portable) run() error {
 func (p *portable) publish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.job.published[p.id].Store(p.tally.snapshot(p.inFlight))
+	p.job.published[p.id].Store(p.tally.snapshot(p.job.clock(), p.inFlight))
 }
 
 // countMissed counts the arrivals that were planned but never begun.

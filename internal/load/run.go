@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"shakedown"
 	"shakedown/internal/host"
 	"shakedown/internal/link"
 	"shakedown/internal/stats"
@@ -103,7 +104,7 @@ type monitor struct {
 	linkAfter   *link.Stats
 	linkErr     error
 
-	last     Progress
+	shown    [][]*snapshot // of each thread, the latest last
 	lastCPU  time.Duration
 	lastDone int64
 }
@@ -216,8 +217,15 @@ func (m *monitor) sampleServer() {
 	m.lastDone, m.lastCPU = done, use.CPU
 }
 
+// rateOver is how many snapshots of a thread, less one, a rate is told of: about
+// a second's.
+const rateOver = int(time.Second / publishEvery)
+
 func (m *monitor) progress() Progress {
-	p := Progress{At: m.job.clock(), Measuring: !m.begun.IsZero()}
+	p := Progress{At: m.job.clock(), Measuring: !m.begun.IsZero(), Modes: make(map[shakedown.Mode]int64)}
+	if m.shown == nil {
+		m.shown = make([][]*snapshot, len(m.job.published))
+	}
 	for i := range m.job.published {
 		s := m.job.published[i].Load()
 		if s == nil {
@@ -226,14 +234,32 @@ func (m *monitor) progress() Progress {
 		p.Handshakes += s.handshakes
 		p.Failures += s.failures
 		p.InFlight += s.inFlight
-		// Of several threads the slowest is shown: percentiles do not add up.
 		p.P50, p.P99 = max(p.P50, s.p50), max(p.P99, s.p99)
+		for mode, n := range s.modes {
+			p.Modes[mode] += n
+		}
+		p.PerSecond += m.rate(i, s)
 	}
-	if dt := (p.At - m.last.At).Seconds(); dt > 0 {
-		p.PerSecond = float64(p.Handshakes-m.last.Handshakes) / dt
+	if n := len(m.serverCost); n > 0 {
+		p.ServerCPU = time.Duration(m.serverCost[n-1])
 	}
-	m.last = p
 	return p
+}
+
+// rate returns how many handshakes a second the i-th thread did of late, by the
+// times at which it told them and not those at which it was asked.
+func (m *monitor) rate(i int, now *snapshot) float64 {
+	list := m.shown[i]
+	if len(list) == 0 || list[len(list)-1] != now {
+		list = append(list, now)
+	}
+	list = list[max(len(list)-1-rateOver, 0):]
+	m.shown[i] = list
+	first := list[0]
+	if now.at <= first.at {
+		return 0
+	}
+	return float64(now.handshakes-first.handshakes) / (now.at - first.at).Seconds()
 }
 
 // summary puts the workers' counts and the monitor's readings together.
@@ -283,7 +309,7 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 	if m.server != nil && m.serverErr == nil {
 		s.Server = &ServerUse{
 			PIDs: m.server.PIDs(), CPU: m.serverUse.CPU, PerHandshake: per(m.serverUse.CPU, ended),
-			PerSecond: stats.Median(m.serverCost), Memory: m.memory, Processes: m.serverUse.Processes, Cores: runtime.NumCPU(),
+			Series: append([]float64{}, m.serverCost...), PerSecond: stats.Median(m.serverCost), Memory: m.memory, Processes: m.serverUse.Processes, Cores: runtime.NumCPU(),
 		}
 		if wall > 0 {
 			s.Server.Busy = m.serverUse.CPU.Seconds() / wall.Seconds()

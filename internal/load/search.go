@@ -25,6 +25,8 @@ type Search struct {
 	Keeps func(*Summary) (bool, error)
 	// Told, unless nil, is told every step when it is done.
 	Told func(SearchStep)
+	// Observe, unless nil, is told the progress of the step under way.
+	Observe func(rate float64, now Progress)
 }
 
 // SearchStep is one rate that was tried.
@@ -37,8 +39,13 @@ type SearchStep struct {
 // maxSteps bounds a search: 2^20 times the first rate, halved ten times.
 const maxSteps = 30
 
-// ErrNotKept: the threshold is broken at every rate that was tried.
-var ErrNotKept = errors.New("the threshold was not kept at any rate tried")
+var (
+	// ErrNotKept: the threshold is broken at every rate that was tried.
+	ErrNotKept = errors.New("the threshold was not kept at any rate tried")
+	// ErrNoneComplete: at some rate every handshake failed, and none was kept
+	// before. Such a server does not answer, so that a lower rate would be no help.
+	ErrNoneComplete = errors.New("not one handshake was complete")
+)
 
 // FindMax runs the search. It returns every step, in order, and the highest rate
 // that was kept. A search that ctx ends returns what it has found and ctx's error.
@@ -62,8 +69,11 @@ func FindMax(ctx context.Context, s Search) (steps []SearchStep, best float64, e
 		if s.Told != nil {
 			s.Told(step)
 		}
-		if ctx.Err() != nil {
+		switch sum := step.Summary; {
+		case ctx.Err() != nil:
 			return steps, best, ctx.Err()
+		case best == 0 && sum.Handshakes == 0 && sum.Failures > 0:
+			return steps, 0, ErrNoneComplete
 		}
 		if step.Kept {
 			best = max(best, rate)
@@ -92,7 +102,11 @@ func (s *Search) try(ctx context.Context, rate float64) (SearchStep, error) {
 	p := s.Plan
 	p.Count, p.Duration = 0, s.Step
 	p.Arrivals = Arrivals{Stages: []Stage{{Duration: s.Plan.Warmup + s.Step, Rate: rate}}, Poisson: s.Plan.Arrivals.Poisson}
-	sum, err := Run(ctx, p, nil)
+	var observe func(Progress)
+	if s.Observe != nil {
+		observe = func(now Progress) { s.Observe(rate, now) }
+	}
+	sum, err := Run(ctx, p, observe)
 	if err != nil {
 		return SearchStep{}, err
 	}

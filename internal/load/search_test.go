@@ -31,16 +31,30 @@ func TestFindMax(t *testing.T) {
 	}
 }
 
-// TestFindMaxNothing has a server that answers nothing: no rate is kept, and the
-// search says so.
+// TestFindMaxNotKept has a judge that keeps nothing: the search goes down to the
+// lowest rate, and says so.
+func TestFindMaxNotKept(t *testing.T) {
+	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	p := plan(s)
+	steps, best, err := load.FindMax(t.Context(), load.Search{
+		Plan: p, Begin: 30, Step: 100 * time.Millisecond,
+		Keeps: func(*load.Summary) (bool, error) { return false, nil },
+	})
+	if !errors.Is(err, load.ErrNotKept) || best != 0 || len(steps) != 5 {
+		t.Errorf("%d steps, best %v, error %v; want 30, 15, 7.5, 3.75, 1.875 and ErrNotKept", len(steps), best, err)
+	}
+}
+
+// TestFindMaxNothing has a server that answers nothing: the search ends at once,
+// and says so.
 func TestFindMaxNothing(t *testing.T) {
 	addr := peertest.Serve(t, peertest.CloseAtOnce)
 	p := load.Plan{Targets: []netip.AddrPort{addr}, Connections: 4}
-	_, _, err := load.FindMax(t.Context(), load.Search{
-		Plan: p, Begin: 4, Step: 50 * time.Millisecond,
+	steps, _, err := load.FindMax(t.Context(), load.Search{
+		Plan: p, Begin: 40, Step: 200 * time.Millisecond,
 		Keeps: func(*load.Summary) (bool, error) { return true, nil },
 	})
-	if !errors.Is(err, load.ErrNotKept) {
-		t.Errorf("error %v, want ErrNotKept", err)
+	if !errors.Is(err, load.ErrNoneComplete) || len(steps) != 1 {
+		t.Errorf("%d steps, error %v, want 1 and ErrNoneComplete", len(steps), err)
 	}
 }

@@ -123,7 +123,9 @@ type ServerUse struct {
 	CPU  time.Duration `json:"cpu_ns"`
 	// PerHandshake is CPU over Handshakes plus Failures.
 	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
-	// Series of CPU per handshake, one for each second, and their estimate.
+	// Series of CPU per handshake, one for each second but the first, which has no
+	// beginning to compare with, and their estimate.
+	Series    []float64      `json:"cpu_per_handshake_series_ns"`
 	PerSecond stats.Estimate `json:"cpu_per_handshake_by_second_ns"`
 	Busy      float64        `json:"busy"` // cores' worth of CPU
 	Processes int            `json:"processes"`
@@ -172,6 +174,12 @@ type Progress struct {
 	Handshakes int64         // in the measured time so far
 	Failures   int64
 	InFlight   int
-	PerSecond  float64 // over the last interval
-	P50, P99   time.Duration
+	PerSecond  float64 // over the last second or less
+	// P50 and P99 of all so far. Of several threads the slowest is shown:
+	// percentiles do not add up.
+	P50, P99 time.Duration
+	// Modes counts the complete handshakes by what the server did.
+	Modes map[shakedown.Mode]int64
+	// ServerCPU per handshake in the last whole second; 0: not seen.
+	ServerCPU time.Duration
 }

@@ -176,9 +176,12 @@ func (t *tally) merge(o *tally) error {
 	return nil
 }
 
-// snapshot returns the thread's progress.
-func (t *tally) snapshot(inFlight int) *snapshot {
-	s := &snapshot{handshakes: t.handshakes, failures: t.failures, inFlight: inFlight}
+// snapshot returns the thread's progress at a time since the load's begin.
+func (t *tally) snapshot(at time.Duration, inFlight int) *snapshot {
+	s := &snapshot{at: at, handshakes: t.handshakes, failures: t.failures, inFlight: inFlight, modes: make(map[shakedown.Mode]int64)}
+	for _, o := range t.observed {
+		s.modes[o.Mode] += o.N
+	}
 	if t.handshakes > 0 {
 		s.p50, s.p99 = t.total.Quantile(0.5), t.total.Quantile(0.99)
 	}
