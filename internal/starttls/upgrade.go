@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"shakedown"
 )
 
 // Upgrade speaks the plain-text part of one of [Protocols] on conn, which is
@@ -57,15 +59,9 @@ func (d *Dialogue) Run(ctx context.Context, conn net.Conn) error {
 		if n == 0 && err != nil {
 			return fail(err)
 		}
-		if n == 0 {
-			send = nil
-			continue
-		}
-		// Not assigned to an error: it would not be nil.
-		answer, over, failure := d.Feed(buffer[:n])
-		if failure != nil {
+		var failure *shakedown.Failure
+		if send, ready, failure = d.Feed(buffer[:n]); failure != nil {
 			return failure
 		}
-		send, ready = answer, over
 	}
 }
