@@ -316,3 +316,22 @@ func TestRateLeavesOutTheDrain(t *testing.T) {
 		}
 	}
 }
+
+// TestDisturbed: a turn with steal above the limit is repeated; one in which it
+// is not seen, or that was interrupted anyway, is not.
+func TestDisturbed(t *testing.T) {
+	steal := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		s    load.Summary
+		want bool
+	}{
+		{load.Summary{Steal: steal(3.1)}, true},
+		{load.Summary{Steal: steal(3)}, false},
+		{load.Summary{Steal: steal(9), Interrupted: true}, false},
+		{load.Summary{}, false},
+	} {
+		if got := disturbed(&c.s, 3); got != c.want {
+			t.Errorf("%+v: got %t", c.s, got)
+		}
+	}
+}

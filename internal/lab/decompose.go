@@ -72,7 +72,7 @@ func part(c *CellOutcome, cost map[Operation]float64) (Part, bool) {
 			p.Exchange += exchange * float64(w.n)
 		}
 		if strings.HasPrefix(w.suite, "TLS_RSA_") {
-			p.Note = "static RSA: the signature's column is the decryption of the premaster secret"
+			p.Note = "the signature's column is the decryption of the premaster secret"
 		}
 	}
 	p.Signature /= float64(n)

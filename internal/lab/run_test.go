@@ -184,6 +184,24 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
+// TestBudget ends a run before a round that would go beyond its budget.
+func TestBudget(t *testing.T) {
+	r, err := startRun(t, t.Context(), tiny, Options{Overrides: Overrides{Rounds: 5, Turn: 100 * time.Millisecond, Budget: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why, fewer := r.Interrupted(); len(r.Rounds) != 1 || !fewer || why != "the budget of 1ms has no room for another round" {
+		t.Errorf("%d rounds, %q", len(r.Rounds), why)
+	}
+	o, err := Analyse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(o.Caveats, "1 of 5 rounds are complete: the budget of 1ms has no room for another round") {
+		t.Errorf("caveats: %q", o.Caveats)
+	}
+}
+
 // TestServerDoesNotStart: the cell fails with the server's own words, the other
 // one is measured.
 func TestServerDoesNotStart(t *testing.T) {
