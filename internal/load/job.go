@@ -233,7 +233,6 @@ type arrivals struct {
 	stage   int
 	begin   time.Duration // of the stage
 	next    time.Duration
-	done    bool
 }
 
 func newArrivals(plan *Plan, thread int) *arrivals {

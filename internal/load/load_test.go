@@ -86,3 +86,17 @@ func TestTargets(t *testing.T) {
 		}
 	}
 }
+
+// TestCountAfterWarmup counts what was begun after the warm-up, to the last.
+func TestCountAfterWarmup(t *testing.T) {
+	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	p := plan(s)
+	p.Count, p.Warmup = 50, 100*time.Millisecond
+	sum, err := load.Run(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Handshakes != p.Count {
+		t.Errorf("%d handshakes, want %d", sum.Handshakes, p.Count)
+	}
+}

@@ -11,6 +11,9 @@ import (
 // tally is what one thread has counted in the measured time. It has no lock: it
 // is read when the thread has ended.
 type tally struct {
+	// from is the planned instant of the first handshake that counts: with a
+	// Count those begun in the warm-up are none of it.
+	from                 time.Duration
 	handshakes, failures int64
 	missed, abandoned    int64
 	connect              *stats.Recorder
@@ -60,6 +63,9 @@ func newTally(plan *Plan) *tally {
 		connect: stats.NewRecorder(), handshake: stats.NewRecorder(), total: stats.NewRecorder(), lag: stats.NewRecorder(),
 		observed: make(map[way]*Observed), failed: make(map[failing]*FailureCount),
 	}
+	if plan.Count > 0 {
+		t.from = plan.Warmup
+	}
 	if n := len(plan.Targets); n > 1 {
 		t.targets = make([]targetTally, n)
 		for i := range t.targets {
@@ -75,7 +81,7 @@ type times struct{ planned, connected, complete time.Duration }
 // success counts a complete handshake at time at since measuring began. A
 // negative at, in the warm-up, does not count.
 func (t *tally) success(c *conn, at time.Duration) {
-	if at < 0 {
+	if at < 0 || c.times.planned < t.from {
 		return
 	}
 	m, ts := c.machine, c.times
@@ -116,7 +122,7 @@ func (t *tally) find(w way, m *handshake.Machine) *Observed {
 
 // failure counts a handshake that failed at time at since measuring began.
 func (t *tally) failure(c *conn, f *shakedown.Failure, at time.Duration) {
-	if at < 0 {
+	if at < 0 || c.times.planned < t.from {
 		return
 	}
 	t.failures++
