@@ -21,16 +21,18 @@ type Bench struct {
 	Plan        load.Plan        `json:"plan"`
 	Environment host.Environment `json:"environment"`
 
-	Summary      BenchSummary        `json:"summary"`
-	Latency      Latency             `json:"latency"`
-	Observed     BenchObserved       `json:"observed"`
-	Failed       []load.FailureCount `json:"failures_by_class"`
-	Expectations []Judgement         `json:"expectations"`
-	Client       load.ClientUse      `json:"client"`
-	Server       *load.ServerUse     `json:"server"` // null when it was not seen
-	Link         *load.LinkUse       `json:"link"`   // null without an emulated network
-	Priming      load.Priming        `json:"priming"`
-	Series       []stats.Second      `json:"series"`
+	Summary BenchSummary `json:"summary"`
+	Latency Latency      `json:"latency"`
+	// Targets are the figures of each address; empty if there is only one.
+	Targets      []load.TargetSummary `json:"targets"`
+	Observed     BenchObserved        `json:"observed"`
+	Failed       []load.FailureCount  `json:"failures_by_class"`
+	Expectations []Judgement          `json:"expectations"`
+	Client       load.ClientUse       `json:"client"`
+	Server       *load.ServerUse      `json:"server"` // null when it was not seen
+	Link         *load.LinkUse        `json:"link"`   // null without an emulated network
+	Priming      load.Priming         `json:"priming"`
+	Series       []stats.Second       `json:"series"`
 }
 
 // BenchSummary is a load in a few figures.
@@ -85,6 +87,7 @@ func NewBench(target shakedown.Target, asked shakedown.Asked, environment host.E
 			Limit: s.Limit, Steal: s.Steal, ListenDrops: s.ListenDrops,
 		},
 		Latency:  Latency{s.Connect, s.Handshake, s.Total},
+		Targets:  append([]load.TargetSummary{}, s.Targets...),
 		Observed: observe(s.Observed),
 		Failed:   append([]load.FailureCount{}, s.Failed...),
 		Client:   s.Client, Server: s.Server, Link: s.Link, Priming: s.Priming,

@@ -20,6 +20,7 @@ func (b *Bench) WriteText(w io.Writer, s Style) error {
 	if b.Summary.Handshakes > 0 {
 		writeLatency(&t, s, b.Latency)
 	}
+	b.writeTargets(&t, s)
 	b.writeObserved(&t, s)
 	b.writeFailures(&t, s)
 	b.writeExpectations(&t, s)
@@ -28,6 +29,12 @@ func (b *Bench) WriteText(w io.Writer, s Style) error {
 }
 
 func (b *Bench) writeHead(t *strings.Builder, s Style) {
+	b.writeWho(t, s)
+	t.WriteString(wrap("", loop(b.Plan)) + "\n")
+}
+
+// writeWho says who is asked for what.
+func (b *Bench) writeWho(t *strings.Builder, s Style) {
 	name := "without a server name"
 	if b.Target.ServerName != "" {
 		name = "as " + b.Target.ServerName
@@ -52,7 +59,6 @@ func (b *Bench) writeHead(t *strings.Builder, s Style) {
 	}
 	what = append(what, names(b.Asked.Versions), "work "+string(b.Asked.Work), "complete when "+completion(b.Asked.Complete), "closed by "+string(p.Close))
 	t.WriteString(wrap("", strings.Join(what, ", ")))
-	t.WriteString(wrap("", loop(p)) + "\n")
 }
 
 func completion(c shakedown.Completion) string {
@@ -87,6 +93,11 @@ func loop(p load.Plan) string {
 	if p.Warmup > 0 {
 		text += fmt.Sprintf("; %s of warm-up not counted", p.Warmup)
 	}
+	return text + network(p)
+}
+
+// network says what lies between the load and TLS.
+func network(p load.Plan) (text string) {
 	if p.StartTLS != "" {
 		text += fmt.Sprintf("; %s before TLS, whose time is the connection's", p.StartTLS)
 	}
@@ -180,6 +191,28 @@ func writeLatency(t *strings.Builder, s Style, l Latency) {
 		t.WriteString(s.Faint(few) + "\n")
 	}
 	t.WriteString("\n")
+}
+
+// writeTargets writes the figures of each address, if there are several.
+func (b *Bench) writeTargets(t *strings.Builder, s Style) {
+	if len(b.Targets) == 0 {
+		return
+	}
+	rows := newTable("  ", "lrrrrrrr")
+	rows.add("total, ms", "n", "failed", "mean", "p50", "p90", "p99", "max")
+	for _, target := range b.Targets {
+		cells := []string{target.Address.String(), number(target.Handshakes), share(target.Failures, target.Handshakes+target.Failures)}
+		for _, d := range []time.Duration{target.Total.Mean, target.Total.P50, target.Total.P90, target.Total.P99, target.Total.Max} {
+			if target.Handshakes == 0 {
+				cells = append(cells, "-")
+				continue
+			}
+			cells = append(cells, milliseconds(d))
+		}
+		rows.add(cells...)
+	}
+	lines := rows.lines()
+	t.WriteString(s.Bold("by address") + "\n" + s.Faint(lines[0]) + "\n" + strings.Join(lines[1:], "\n") + "\n\n")
 }
 
 // rareTail warns of percentiles that a few handshakes decide.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -28,8 +27,9 @@ type Compare struct {
 	B      Compared          `json:"b"`
 	Gap    time.Duration     `json:"apart_ns"`         // between their starts
 	Rate   *stats.Comparison `json:"handshakes_per_s"` // null if a run has no whole second
-	// ServerCPU per handshake, in ns; null if a run did not see its server.
-	ServerCPU *CostComparison `json:"server_cpu_per_handshake_ns"`
+	// ServerCPU per handshake by second, in ns; null if a run did not see its
+	// server for a second.
+	ServerCPU *stats.Comparison `json:"server_cpu_per_handshake_ns"`
 	// Single are figures of which each run has one only, so that no test can
 	// tell a difference from chance.
 	Single []SingleFigure `json:"single"`
@@ -48,15 +48,6 @@ type Compared struct {
 	Handshakes int64     `json:"handshakes"`
 	Failures   int64     `json:"failures"`
 	LimitedBy  string    `json:"limited_by"`
-}
-
-// CostComparison compares the medians over the seconds of two runs by their
-// intervals.
-type CostComparison struct {
-	A       stats.Estimate `json:"a"`
-	B       stats.Estimate `json:"b"`
-	Ratio   float64        `json:"ratio"`
-	Verdict stats.Verdict  `json:"verdict"` // by whether the intervals overlap
 }
 
 // SingleFigure is a figure of which each run has one.
@@ -94,10 +85,14 @@ func NewCompare(fileA string, a *Bench, fileB string, b *Bench) (*Compare, error
 		Schema: CompareSchema, A: compared(fileA, a), B: compared(fileB, b), Gap: b.Summary.Started.Sub(a.Summary.Started),
 		Single: []SingleFigure{}, Differences: differences(a, b),
 	}
-	if err := c.compareRates(a, b); err != nil {
-		return nil, err
+	var err error
+	if c.Rate, err = compareSeconds(rates(a), rates(b)); err != nil {
+		return nil, fmt.Errorf("comparing rates: %w", err)
 	}
-	c.compareCosts(a, b)
+	if c.ServerCPU, err = compareSeconds(costs(a), costs(b)); err != nil {
+		return nil, fmt.Errorf("comparing server CPU: %w", err)
+	}
+	c.Slower = c.Rate != nil && c.Rate.Verdict == stats.Lower || c.ServerCPU != nil && c.ServerCPU.Verdict == stats.Higher
 	for _, f := range []struct {
 		name string
 		of   func(*Latency) *stats.Percentiles
@@ -124,20 +119,18 @@ func compared(file string, b *Bench) Compared {
 	return Compared{file, b.Target.String(), s.Started, s.Handshakes, s.Failures, s.Limit.By}
 }
 
-// compareRates compares the whole seconds of both runs.
-func (c *Compare) compareRates(a, b *Bench) error {
-	ra, rb := rates(a), rates(b)
-	if len(ra) == 0 || len(rb) == 0 {
-		return nil
+// compareSeconds compares a figure of which both runs have one for each second;
+// nil if one of them has none.
+func compareSeconds(a, b []float64) (*stats.Comparison, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return nil, nil
 	}
 	// The seed is fixed so that the same files give the same interval.
-	cmp, err := stats.Compare(ra, rb, alpha, rand.New(rand.NewPCG(1, 2)))
+	c, err := stats.Compare(a, b, alpha, rand.New(rand.NewPCG(1, 2)))
 	if err != nil {
-		return fmt.Errorf("comparing rates: %w", err)
+		return nil, err
 	}
-	c.Rate = &cmp
-	c.Slower = c.Slower || cmp.Verdict == stats.Lower
-	return nil
+	return &c, nil
 }
 
 // rates returns the handshakes of each whole second. Seconds without one, which
@@ -152,24 +145,13 @@ func rates(b *Bench) []float64 {
 	return list
 }
 
-// compareCosts compares server CPU per handshake. Of the values by second a
-// document has the median and its interval.
-func (c *Compare) compareCosts(a, b *Bench) {
-	if a.Server == nil || b.Server == nil || a.Server.PerSecond.N == 0 || b.Server.PerSecond.N == 0 {
-		return
+// costs returns the server's CPU per handshake of each second. Seconds in which
+// it did nothing have no ratio.
+func costs(b *Bench) []float64 {
+	if b.Server == nil {
+		return nil
 	}
-	ea, eb := a.Server.PerSecond, b.Server.PerSecond
-	cost := &CostComparison{A: ea, B: eb, Ratio: eb.Median / ea.Median, Verdict: stats.NoDifference}
-	switch {
-	case math.IsInf(ea.Low, 0) || math.IsInf(eb.Low, 0):
-		cost.Verdict = stats.Inconclusive
-	case eb.Low > ea.High:
-		cost.Verdict = stats.Higher
-	case eb.High < ea.Low:
-		cost.Verdict = stats.Lower
-	}
-	c.ServerCPU = cost
-	c.Slower = c.Slower || cost.Verdict == stats.Higher
+	return slices.DeleteFunc(slices.Clone(b.Server.Series), func(v float64) bool { return v <= 0 })
 }
 
 func (c *Compare) single(name string, u unit, a, b float64, na, nb int64) {
@@ -281,22 +263,21 @@ func (c *Compare) WriteText(w io.Writer, s Style) error {
 
 func (c *Compare) writeTested(t *strings.Builder, s Style) {
 	t.WriteString(s.Bold("by second") + "\n")
-	if r := c.Rate; r != nil {
-		t.WriteString(wrap("  handshakes/s  ", fmt.Sprintf("A %s (%s); B %s (%s): %s", significant(r.A.Median), interval(r.A, "second", significant),
-			significant(r.B.Median), interval(r.B, "second", significant), r.String())))
-	} else {
-		t.WriteString("  handshakes/s  not compared: a run has no whole second\n")
-	}
-	if v := c.ServerCPU; v != nil {
-		verdict := map[stats.Verdict]string{
-			stats.Higher: "B higher", stats.Lower: "B lower",
-			stats.NoDifference: "the intervals overlap, so no difference is shown",
-			stats.Inconclusive: fmt.Sprintf("inconclusive: an interval takes %d seconds of each", stats.MinMedian),
-		}[v.Verdict]
-		t.WriteString(wrap("  server CPU    ", fmt.Sprintf("per handshake: A %s (%s); B %s (%s): %s, ratio %s", nanoseconds(v.A.Median), interval(v.A, "second", nanoseconds),
-			nanoseconds(v.B.Median), interval(v.B, "second", nanoseconds), verdict, significant(v.Ratio))))
-	} else {
-		t.WriteString("  server CPU    not compared: a run did not see its server for a second\n")
+	for _, row := range []struct {
+		name    string
+		r       *stats.Comparison
+		format  func(float64) string
+		without string
+	}{
+		{"  handshakes/s  ", c.Rate, significant, "a run has no whole second"},
+		{"  server CPU    ", c.ServerCPU, nanoseconds, "a run did not see its server for a second"},
+	} {
+		if r := row.r; r != nil {
+			t.WriteString(wrap(row.name, fmt.Sprintf("A %s (%s); B %s (%s): %s", row.format(r.A.Median), interval(r.A, "second", row.format),
+				row.format(r.B.Median), interval(r.B, "second", row.format), r)))
+		} else {
+			t.WriteString(row.name + "not compared: " + row.without + "\n")
+		}
 	}
 	t.WriteString("\n")
 }

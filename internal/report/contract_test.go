@@ -24,7 +24,7 @@ const contract = "../../docs/json.md"
 func TestContract(t *testing.T) {
 	sections := readContract(t)
 	documents := map[string]Document{
-		TraceSchema: &Trace{}, BenchSchema: &Bench{}, CompareSchema: &Compare{}, DemoSchema: &Demo{}, HostSchema: &Host{},
+		TraceSchema: &Trace{}, BenchSchema: &Bench{}, CompareSchema: &Compare{}, DemoSchema: &Demo{}, HostSchema: &Host{}, FindMaxSchema: &FindMax{},
 	}
 	for schema, d := range documents {
 		t.Run(schema, func(t *testing.T) {

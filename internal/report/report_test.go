@@ -181,7 +181,7 @@ func aSummary(t *testing.T, perSecond int64) *load.Summary {
 	for _, second := range s.Series {
 		rates = append(rates, float64(second.Handshakes))
 	}
-	s.PerSecond, s.Server.PerSecond = stats.Median(rates), stats.Median(costs)
+	s.PerSecond, s.Server.Series, s.Server.PerSecond = stats.Median(rates), costs, stats.Median(costs)
 	s.Observed = []load.Observed{
 		{Asked: shakedown.ModeFull, Mode: shakedown.ModeFull, Version: shakedown.TLS13, CipherSuite: shakedown.TLS_AES_128_GCM_SHA256, Group: shakedown.X25519,
 			Signature: shakedown.ECDSASecp256r1, Certificate: "ECDSA-P256", EarlyData: shakedown.EarlyDataNone, Staple: true, N: s.Handshakes - 100},
@@ -221,6 +221,8 @@ func TestBenchUnseen(t *testing.T) {
 	s.PerSecond = stats.Median(nil)
 	s.Plan.Arrivals = load.Arrivals{Stages: []load.Stage{{Duration: time.Second, Rate: 50}, {Duration: 2 * time.Second, Rate: 99.5}}, Poisson: true}
 	s.Priming = load.Priming{Handshakes: 20, Failures: 1}
+	s.Plan.Targets = append(s.Plan.Targets, netip.MustParseAddrPort("[::1]:8443"))
+	s.Targets = []load.TargetSummary{{Address: address, Handshakes: s.Handshakes, Failures: 2, Total: s.Total}, {Address: s.Plan.Targets[1], Failures: 18}}
 	b := NewBench(target, shakedown.Asked{Mode: shakedown.ModePSK, Versions: []shakedown.Version{shakedown.TLS13}, Work: shakedown.WorkMinimal, Complete: shakedown.CompleteTicket}, machine, s, nil)
 	golden(t, "bench_unseen", text(t, b))
 }
@@ -278,7 +280,7 @@ func TestCompare(t *testing.T) {
 	a, b := aBench(t, 1500), aBench(t, 900)
 	b.Summary.Started = began.Add(time.Minute)
 	b.Asked.Versions = []shakedown.Version{shakedown.TLS12}
-	b.Server.PerSecond = stats.Median([]float64{8e5, 8e5, 8.1e5, 8.2e5, 8.3e5, 8.4e5, 8.5e5})
+	b.Server.Series = []float64{8e5, 8e5, 8.1e5, 8.2e5, 8.3e5, 8.4e5, 8.5e5, 0} // one in which it did nothing
 	b.Summary.Limit.By = "client"
 	c, err := NewCompare("before.json", a, "after.json", b)
 	if err != nil {
@@ -286,6 +288,9 @@ func TestCompare(t *testing.T) {
 	}
 	if !c.Slower || c.Rate.Verdict != stats.Lower || c.ServerCPU.Verdict != stats.Higher {
 		t.Errorf("slower %v, rate %s, server CPU %s", c.Slower, c.Rate.Verdict, c.ServerCPU.Verdict)
+	}
+	if c.ServerCPU.P > 0.001 || c.ServerCPU.B.N != 7 || c.ServerCPU.Test != stats.MannWhitney {
+		t.Errorf("server CPU: %v", c.ServerCPU)
 	}
 	golden(t, "compare", text(t, c))
 	same, err := NewCompare("a.json", a, "a.json", a)
