@@ -3,8 +3,11 @@ package lint
 import (
 	_ "embed"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"shakedown"
 )
 
 //go:embed ciphers.tsv
@@ -14,6 +17,7 @@ var ciphersTSV string
 type suite struct {
 	name, protocol, kx, auth, enc, bits, mac string
 	high, byDefault                          bool
+	number                                   shakedown.CipherSuite
 }
 
 // allSuites reads the table once.
@@ -21,7 +25,8 @@ var allSuites = sync.OnceValue(func() []suite {
 	var list []suite
 	for line := range strings.Lines(ciphersTSV) {
 		if f := strings.Split(strings.TrimSpace(line), "\t"); !strings.HasPrefix(line, "#") {
-			list = append(list, suite{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7] == "high", f[8] == "default"})
+			number, _ := strconv.ParseUint(f[9], 0, 16) // a test reads them all
+			list = append(list, suite{f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7] == "high", f[8] == "default", shakedown.CipherSuite(number)})
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -15,8 +16,15 @@ func TestCiphersAsOpenSSL(t *testing.T) {
 		t.Skipf("needs openssl 3.0 as the oracle (apt install openssl), found %q %v", version, err)
 	}
 	known := map[string]bool{}
+	numbers, err := exec.Command("openssl", "ciphers", "-V", "ALL:COMPLEMENTOFALL:@SECLEVEL=0").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range allSuites() {
 		known[s.name] = true
+		if want := fmt.Sprintf("0x%02X,0x%02X - %s ", byte(s.number>>8), byte(s.number), s.name); !strings.Contains(string(numbers), want) {
+			t.Errorf("openssl does not tell %q", want)
+		}
 	}
 	for _, text := range []string{
 		"HIGH:!aNULL:!MD5", "DEFAULT", "ALL", "HIGH", "EECDH+AESGCM:EDH+AESGCM", "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:!aNULL",

@@ -26,23 +26,26 @@ func WriteText(w io.Writer, reports []*Report, verbose bool) error {
 	return err
 }
 
-// The JSON form, schema shakedown/lint/v1.
-type jsonReport struct {
-	Schema  string     `json:"schema"`
-	Nginx   string     `json:"nginx"`
-	OpenSSL string     `json:"openssl,omitempty"`
-	Files   []jsonFile `json:"files"`
+// Document is the JSON form, schema shakedown/lint/v1.
+type Document struct {
+	Schema  string         `json:"schema"`
+	Nginx   string         `json:"nginx"`
+	OpenSSL string         `json:"openssl,omitempty"`
+	Files   []FileDocument `json:"files"`
 }
 
-type jsonFile struct {
-	Path     string        `json:"path"`
-	Error    string        `json:"error,omitempty"`
-	Findings []jsonFinding `json:"findings"`
-	Ignored  []jsonFinding `json:"ignored"`
-	Notes    []string      `json:"notes"`
+// FileDocument is what is told of one file.
+type FileDocument struct {
+	Path     string            `json:"path"`
+	Error    string            `json:"error,omitempty"`
+	Findings []FindingDocument `json:"findings"`
+	Ignored  []FindingDocument `json:"ignored"`
+	Notes    []string          `json:"notes"`
+	Compared []Comparison      `json:"compared,omitempty"`
 }
 
-type jsonFinding struct {
+// FindingDocument is a finding, with the reason why it is ignored if it is.
+type FindingDocument struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	File     string   `json:"file"`
@@ -56,8 +59,11 @@ type jsonFinding struct {
 	Reason   string   `json:"reason,omitempty"`
 }
 
-func toJSON(f *Finding, reason string) jsonFinding {
-	return jsonFinding{f.Rule.ID, f.Severity, f.Pos.File, f.Pos.Line, f.Pos.Col, f.Rule.Title, f.Message, strings.TrimSpace(f.Source),
+// Schema names the JSON form.
+const Schema = "shakedown/lint/v1"
+
+func toJSON(f *Finding, reason string) FindingDocument {
+	return FindingDocument{f.Rule.ID, f.Severity, f.Pos.File, f.Pos.Line, f.Pos.Col, f.Rule.Title, f.Message, strings.TrimSpace(f.Source),
 		f.Rule.Fix, len(f.Edits) > 0, reason}
 }
 
@@ -69,12 +75,12 @@ type Failure struct {
 
 // WriteJSON writes one object of schema shakedown/lint/v1.
 func WriteJSON(w io.Writer, reports []*Report, failures []Failure, opt Options) error {
-	out := jsonReport{Schema: "shakedown/lint/v1", Nginx: opt.Nginx.String(), Files: []jsonFile{}}
+	out := Document{Schema: Schema, Nginx: opt.Nginx.String(), Files: []FileDocument{}}
 	if !opt.OpenSSL.IsZero() {
 		out.OpenSSL = opt.OpenSSL.String()
 	}
 	for _, r := range reports {
-		file := jsonFile{Path: r.Path, Findings: []jsonFinding{}, Ignored: []jsonFinding{}, Notes: append([]string{}, r.Notes...)}
+		file := FileDocument{Path: r.Path, Findings: []FindingDocument{}, Ignored: []FindingDocument{}, Notes: append([]string{}, r.Notes...), Compared: r.Compared}
 		for _, f := range r.Findings {
 			file.Findings = append(file.Findings, toJSON(f, ""))
 		}
@@ -84,7 +90,7 @@ func WriteJSON(w io.Writer, reports []*Report, failures []Failure, opt Options) 
 		out.Files = append(out.Files, file)
 	}
 	for _, f := range failures {
-		out.Files = append(out.Files, jsonFile{f.Path, f.Err.Error(), []jsonFinding{}, []jsonFinding{}, []string{}})
+		out.Files = append(out.Files, FileDocument{Path: f.Path, Error: f.Err.Error(), Findings: []FindingDocument{}, Ignored: []FindingDocument{}, Notes: []string{}})
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

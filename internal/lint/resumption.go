@@ -216,17 +216,25 @@ func checkResAntiReplay(c *checker) {
 		if !early(d) || d.Cache().Builtin && !d.Cache().Shared() || c.unsure(d, "ssl_session_cache") {
 			return
 		}
-		for _, cmd := range d.Get("ssl_conf_command").Directives {
-			for word := range strings.SplitSeq(cmd.Arg(1), ",") {
-				if strings.EqualFold(cmd.Arg(0), "Options") && strings.EqualFold(strings.TrimPrefix(strings.TrimSpace(word), "+"), "AntiReplay") {
-					f := c.report(cmd, "AntiReplay needs OpenSSL's own session cache, which nginx switches off here: TLS 1.3 on %s never resumes, early data never works", k.Key)
-					if cmd.Arg(1) == word {
-						f.fix(remove(cmd))
-					}
-				}
+		if cmd := antiReplay(d); cmd != nil {
+			f := c.report(cmd, "AntiReplay needs OpenSSL's own session cache, which nginx switches off here: TLS 1.3 on %s never resumes, early data never works", k.Key)
+			if !strings.Contains(cmd.Arg(1), ",") {
+				f.fix(remove(cmd))
 			}
 		}
 	})
+}
+
+// antiReplay returns the ssl_conf_command in force in d that asks for AntiReplay, nil if none does.
+func antiReplay(d server) *nginx.Directive {
+	for _, cmd := range d.Get("ssl_conf_command").Directives {
+		for word := range strings.SplitSeq(cmd.Arg(1), ",") {
+			if strings.EqualFold(cmd.Arg(0), "Options") && strings.EqualFold(strings.TrimPrefix(strings.TrimSpace(word), "+"), "AntiReplay") {
+				return cmd
+			}
+		}
+	}
+	return nil
 }
 
 func verifies(s server) bool { return !s.Is("ssl_verify_client", "off") }

@@ -21,6 +21,8 @@ type Report struct {
 	// Notes tell what could not be judged, sorted.
 	Notes []string
 	Model *nginx.Model
+	// Compared holds what a running server was seen to do, if one was asked.
+	Compared []Comparison
 }
 
 // Ignored is a finding that a comment in the file answers.

@@ -16,6 +16,10 @@ func (c *checker) suites(s server) []suite {
 		list = expandCiphers(text)
 		c.expanded[text] = list
 	}
+	return usable(s, list)
+}
+
+func usable(s server, list []suite) []suite {
 	return slices.DeleteFunc(slices.Clone(list), func(x suite) bool {
 		return x.auth == "None" || x.auth == "DSS" || x.kx == "DH" && !s.Get("ssl_dhparam").Set()
 	})
