@@ -91,10 +91,17 @@ func Parse(file string, text []byte) (*Plan, error) {
 	if len(parsed.Docs) == 0 || parsed.Docs[0].Body == nil {
 		return nil, &PlanError{File: file, Text: "the plan is empty", Hint: "shakedown lab show certificate prints one"}
 	}
-	if len(parsed.Docs) > 1 {
-		return nil, errorAt(file, start(parsed.Docs[1].Body), "a second document begins here: one plan is one document", "")
+	for _, other := range parsed.Docs[1:] {
+		if other.Body != nil {
+			return nil, errorAt(file, start(other.Body), "a second document begins here: one plan is one document", "")
+		}
 	}
 	p.root = parsed.Docs[0].Body
+	finder := &foreign{}
+	ast.Walk(finder, p.root)
+	if finder.found != nil {
+		return nil, errorAt(file, finder.found.GetToken(), "tags, anchors, aliases and merge keys have no place in a plan", "write the value itself")
+	}
 	if err := (Patch{p.root}).apply(file, p); err != nil {
 		return nil, err
 	}
@@ -105,6 +112,22 @@ func Parse(file string, text []byte) (*Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// foreign finds the parts of YAML that plans do without: what they stand for is
+// written somewhere else, and the decoder stumbles over some of them.
+type foreign struct{ found ast.Node }
+
+// Visit implements [ast.Visitor].
+func (f *foreign) Visit(node ast.Node) ast.Visitor {
+	switch node.Type() {
+	case ast.TagType, ast.AnchorType, ast.AliasType, ast.MergeKeyType:
+		if f.found == nil {
+			f.found = node
+		}
+		return nil
+	}
+	return f
 }
 
 // Text returns the plan as it was read.
