@@ -98,8 +98,8 @@ func (c *Confirmation) full(ctx context.Context, cell *Cell, s *server.Server) {
 	if v := cell.Spec.Versions; len(v) > 0 && !slices.Contains(v, o.Version) {
 		c.wrong("it negotiated %s, which is not among its versions", o.Version)
 	}
-	old := slices.DeleteFunc(slices.Clone(cell.Spec.Suites), func(id shakedown.CipherSuite) bool { return (id>>8 == 0x13) != (o.Version == shakedown.TLS13) })
-	if len(old) > 0 && !slices.Contains(old, o.CipherSuite) {
+	suites := slices.DeleteFunc(slices.Clone(cell.Spec.Suites), func(id shakedown.CipherSuite) bool { return (id>>8 == 0x13) != (o.Version == shakedown.TLS13) })
+	if len(suites) > 0 && !slices.Contains(suites, o.CipherSuite) {
 		c.wrong("it negotiated %s, which is not among its suites", o.CipherSuite)
 	}
 	if g := cell.Spec.Groups; len(g) > 0 && o.Group != 0 && !slices.Contains(g, o.Group) {
@@ -140,6 +140,7 @@ func (c *Confirmation) versions(ctx context.Context, cell *Cell, s *server.Serve
 	if len(cell.Spec.Versions) == 0 {
 		return
 	}
+	problems := len(c.Problems)
 	for _, v := range []shakedown.Version{shakedown.TLS12, shakedown.TLS13} {
 		cfg := handshake.Config{ServerName: s.Name, Versions: []shakedown.Version{v}, ProbeOnly: true}
 		if v == shakedown.TLS12 {
@@ -154,7 +155,9 @@ func (c *Confirmation) versions(ctx context.Context, cell *Cell, s *server.Serve
 			c.wrong("it speaks %s, which is not among its versions", v)
 		}
 	}
-	c.saw("speaks %v and no other of TLS 1.2 and 1.3", cell.Spec.Versions)
+	if len(c.Problems) == problems {
+		c.saw("of TLS 1.2 and 1.3 it speaks %v", cell.Spec.Versions)
+	}
 }
 
 // certainty says whether a session must resume.

@@ -179,6 +179,18 @@ func TestInterruptedAndResumed(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "rounds", "*"+partial)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
+	file := filepath.Join(dir, environmentFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := strings.Replace(string(text), `"cpu": "`, `"cpu": "another `, 1)
+	if err := os.WriteFile(file, []byte(elsewhere), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := startRun(t, t.Context(), tiny, Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), "cannot be resumed here: its CPU was another") {
+		t.Errorf("resuming on another machine: %v", err)
+	}
 	if _, err := startRun(t, t.Context(), tiny, Options{Dir: t.TempDir(), Resume: true}); err == nil || !strings.Contains(err.Error(), "is not the directory of a run") {
 		t.Errorf("resuming what is not a run: %v", err)
 	}
