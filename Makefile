@@ -6,9 +6,10 @@ GOTESTSUM    = $(GO) run gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 2s
 
 # The real servers that the tests start, on 127.0.0.1 and free ports.
-SERVERS = nginx haproxy openssl gnutls-bin libnss3-tools iproute2
+SERVERS = nginx haproxy openssl gnutls-bin libnss3-tools stunnel4 apache2 iproute2 chromium \
+          exim4-daemon-light dovecot-imapd dovecot-pop3d slapd vsftpd prosody
 # The load generators that `make bench` measures beside ours.
-PEERS   = wrk apache2-utils openssl nginx
+PEERS   = wrk apache2-utils openssl nginx tcpdump
 
 .PHONY: build test servers lint unit portable fuzz bench clean
 
