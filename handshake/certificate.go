@@ -1,8 +1,10 @@
 package handshake
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rsa"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,8 +39,7 @@ func (m *Machine) takeChain(list [][]byte) error {
 	if m.config.Roots == nil {
 		return nil
 	}
-	err = certificate.Verify(chain, m.config.Roots, m.config.ServerName, m.now())
-	m.observed.Verification = certificate.Outcome(err)
+	err = m.Verify(m.config.Roots)
 	if m.observed.Verification != shakedown.VerificationFailed {
 		return nil // ok, or of an algorithm that cannot be verified here
 	}
@@ -50,6 +51,22 @@ func (m *Machine) takeChain(list [][]byte) error {
 	}
 	f.Alert = &alert
 	return f
+}
+
+// Verify verifies the chain that the server sent, which Config.Roots does in the
+// midst of the handshake: for those who want to see the rest of it whatever the
+// chain is. The outcome is in Observed; the error says why it is not good. A
+// handshake in which no chain was sent stays unverified.
+func (m *Machine) Verify(roots *x509.CertPool) error {
+	if m.chain == nil {
+		return nil
+	}
+	err := certificate.Verify(m.chain, roots, cmp.Or(m.config.VerifyName, m.config.ServerName), m.now())
+	// A good chain does not make up for a signature that could not be verified.
+	if outcome := certificate.Outcome(err); err != nil || m.observed.Verification != shakedown.VerificationNotSupported {
+		m.observed.Verification = outcome
+	}
+	return err
 }
 
 // rsaBits returns the length of an RSA key's modulus, 0 for other keys.

@@ -32,8 +32,11 @@ type Config struct {
 	KeyShares []shakedown.Group `json:"key_shares"`
 	// SignatureSchemes accepted, in order. Empty: all of RFC 8446 that are safe.
 	SignatureSchemes []shakedown.SignatureScheme `json:"signature_schemes,omitempty"`
-	// ServerName for SNI and for verification of names. Empty: no SNI.
+	// ServerName for SNI. Empty: no SNI.
 	ServerName string `json:"server_name,omitempty"`
+	// VerifyName is the name or IP address that the server's certificate has to
+	// be for, when the chain is verified. Empty: ServerName.
+	VerifyName string `json:"verify_name,omitempty"`
 	// ALPN protocols offered, in order.
 	ALPN []string `json:"alpn,omitempty"`
 	// Work done by this client, full unless told otherwise.
@@ -81,8 +84,9 @@ type Config struct {
 	Session *Session `json:"-"`
 	// Certificate of the client, sent when the server requests one.
 	Certificate *ClientCertificate `json:"-"`
-	// Roots to verify the server's chain against; nil verifies nothing and
-	// says so in Observed. In minimal work it must be nil.
+	// Roots to verify the server's chain against, which ends the handshake if it
+	// does not verify; nil verifies nothing and says so in Observed, see also
+	// [Machine.Verify]. In minimal work it must be nil.
 	Roots *x509.CertPool `json:"-"`
 	// KeyLog receives lines of the format of draft-ietf-tls-keylogfile.
 	KeyLog io.Writer `json:"-"`

@@ -7,6 +7,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"math/big"
+	"strings"
 	"testing"
 
 	"shakedown"
@@ -96,6 +97,49 @@ func TestVerification(t *testing.T) {
 		cfg = config12()
 		cfg.ServerName, cfg.Roots = c.name, c.roots
 		play12(t, cfg, nil, script12{}).expect(c.want)
+	}
+}
+
+// TestVerifyName: the name to verify is another than the one that is sent.
+func TestVerifyName(t *testing.T) {
+	for _, name := range []string{"", "another"} {
+		cfg := config13()
+		cfg.ServerName, cfg.VerifyName, cfg.Roots = name, "peer", identityRoots()
+		p := play13(t, cfg, nil, script13{})
+		if f := p.machine.Failure(); f != nil || p.machine.Observed().Verification != shakedown.VerificationOK {
+			t.Errorf("sent %q, verified for peer: %s, %v", name, p.machine.Observed().Verification, f)
+		}
+		cfg.ServerName, cfg.VerifyName = "peer", "another"
+		play13(t, cfg, nil, script13{}).expect(verdict{class: shakedown.ClassVerification, alert: shakedown.AlertBadCertificate, phase: atHello, text: "does not verify"})
+	}
+}
+
+// TestVerifyAfterwards verifies a chain when the handshake is over, which it is
+// whatever the chain.
+func TestVerifyAfterwards(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		roots *x509.CertPool
+		want  shakedown.Verification
+		text  string // of the error
+	}{
+		{"peer", identityRoots(), shakedown.VerificationOK, ""},
+		{"peer", x509.NewCertPool(), shakedown.VerificationFailed, "trusted"},
+		{"another", identityRoots(), shakedown.VerificationFailed, `not for "another"`},
+	} {
+		cfg := config13()
+		cfg.ServerName = c.name
+		p := play13(t, cfg, nil, script13{})
+		if f, v := p.machine.Failure(), p.machine.Observed().Verification; f != nil || !p.done || v != shakedown.VerificationSkipped {
+			t.Fatalf("before: done %v, %s, %v", p.done, v, f)
+		}
+		err := p.machine.Verify(c.roots)
+		if got := p.machine.Observed().Verification; got != c.want || (err == nil) != (c.text == "") || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %s, %v; want %s", c.name, got, err, c.want)
+		}
+	}
+	if err := newPeer(t, nil, config13(), nil).machine.Verify(identityRoots()); err != nil {
+		t.Errorf("without a chain: %v", err)
 	}
 }
 
