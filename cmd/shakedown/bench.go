@@ -53,6 +53,8 @@ type bencher struct {
 	histograms  string
 	expressions []string
 	allowPublic bool
+	quiet       bool
+	find        finder
 	changed     func(flag string) bool
 }
 
@@ -77,10 +79,15 @@ Load is for servers of your own. A target that is neither loopback nor private i
 refused without --allow-public, and then gets 10 handshakes a second unless --rate
 or --stages says otherwise.
 
-Exit code 1: the server did not do as asked, or an expectation was not met.`,
+With --find-max it searches for the highest rate of an open loop that keeps one
+threshold or several: it doubles the rate until one breaks, then halves the interval.
+
+Exit code 1: the server did not do as asked, an expectation was not met, or no rate
+keeps the thresholds.`,
 		Example: `  shakedown bench --sni demo.test 127.0.0.1:8443
   shakedown bench --version 1.2 --mode ticket --duration 30s 10.0.0.5
   shakedown bench --rate 500 --poisson --expect 'p99<30ms' --expect 'failed<=0.1%' 10.0.0.5
+  shakedown bench --find-max 'p99<20ms' --find-step 10s 10.0.0.5
   shakedown bench -o json --out before.json 127.0.0.1:8443`,
 		Args: oneTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +95,7 @@ Exit code 1: the server did not do as asked, or an expectation was not met.`,
 			return b.run(cmd.Context(), a, args[0])
 		},
 	}
-	sections := append([]section{b.loadFlags(), b.measureFlags()}, b.connection.flags(shakedown.WorkMinimal)...)
+	sections := append([]section{b.loadFlags(), b.find.flags(), b.measureFlags()}, b.connection.flags(shakedown.WorkMinimal)...)
 	addFlags(cmd, append(sections, b.output.flags("text", "json", "csv", "gobench"))...)
 	return cmd
 }
@@ -104,7 +111,7 @@ func (b *bencher) loadFlags() section {
 	fs.BoolVar(&b.plan.Arrivals.Poisson, "poisson", false, "open loop: at random times (Poisson) instead of evenly spaced")
 	fs.StringVar(&b.mix, "mix", "", "several modes by `mode=weight`, such as full=20,psk=80")
 	fs.Var(choiceValue[load.TicketPolicy]{&b.plan.Tickets, "policy", load.ParseTicketPolicy}, "tickets", "offer sessions again (reuse), once (single-use) or of a stock (pool=N)")
-	fs.StringVar(&b.sessionIn, "session-in", "", "offer the sessions of this `file` (of trace --session-out)")
+	fs.StringVar(&b.sessionIn, "session-in", "", "offer the sessions of this `file` (of trace --session-out), in their mode")
 	fs.Var(choiceValue[load.Close]{&b.plan.Close, "way", load.ParseClose}, "close", "end connections by rst, fin or close-notify")
 	b.plan.Close, b.plan.Tickets = load.CloseReset, load.TicketsReuse
 	fs.DurationVar(&b.plan.RTT, "rtt", 0, "hold each flight of the server for this `time`")
@@ -123,12 +130,20 @@ func (b *bencher) measureFlags() section {
 	fs.Uint64Var(&b.plan.Seed, "seed", 0, "seed of random arrivals")
 	fs.StringArrayVar(&b.expressions, "expect", nil, "exit with 1 unless this holds, such as 'p99<30ms'; repeat. Figures:\n"+report.MetricNames())
 	fs.StringVar(&b.histograms, "hdr", "", "write the latency histograms to this `file` (HdrHistogram log)")
+	fs.BoolVarP(&b.quiet, "quiet", "q", false, "show no progress")
 	return section{"Measuring", fs}
 }
 
 func (b *bencher) run(ctx context.Context, a *app, text string) error {
-	expectations, err := expectations(b.expressions)
+	expected, err := expectations("expect", b.expressions)
 	if err != nil {
+		return err
+	}
+	thresholds, err := expectations("find-max", b.find.expressions)
+	if err != nil {
+		return err
+	}
+	if err := b.search(); err != nil {
 		return err
 	}
 	if err := b.arrivals(); err != nil {
@@ -142,7 +157,10 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 		return failed("load is for servers of your own: add --allow-public if this is one",
 			"%s is at %v, which is neither loopback nor private", target, target.Addresses)
 	}
-	if !target.Local() && !b.plan.Arrivals.Open() {
+	if !target.Local() && len(thresholds) > 0 && !b.changed("find-from") {
+		return failed("say where to begin with --find-from", "a search on a public target doubles the rate without end")
+	}
+	if !target.Local() && len(thresholds) == 0 && !b.plan.Arrivals.Open() {
 		b.open([]load.Stage{{Duration: b.plan.Warmup + b.plan.Duration, Rate: publicRate}})
 		fmt.Fprintf(a.stderr, "a public target gets %d handshakes a second unless --rate says otherwise\n", publicRate)
 	}
@@ -157,20 +175,20 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	b.plan.Targets, b.plan.StartTLS = addresses(target), target.StartTLS
 	why := b.findServer()
 
-	p := a.newProgress()
-	summary, err := load.Run(ctx, b.plan, func(now load.Progress) { p.say("%s", progressLine(b.plan, now)) })
+	if len(thresholds) > 0 {
+		return b.runSearch(ctx, a, target, asked, thresholds)
+	}
+
+	p := b.progress(a)
+	summary, err := load.Run(ctx, b.plan, func(now load.Progress) { p.show(report.Live(b.plan, now), report.LiveLine(b.plan, now)) })
 	p.clear()
 	if err != nil {
-		hint := ""
-		if f, ok := errors.AsType[*shakedown.Failure](err); ok {
-			hint = f.Hint
-		}
-		return failed(hint, "%s: %w", target, err)
+		return b.notDone(target, err)
 	}
 	if summary.Server == nil && why != "" {
 		summary.Why = why
 	}
-	doc := report.NewBench(target, asked, host.Describe(ctx), summary, expectations)
+	doc := report.NewBench(target, asked, host.Describe(ctx), summary, expected)
 	formats := map[string]func(io.Writer) error{"csv": doc.WriteCSV, "gobench": doc.WriteGobench}
 	if err := b.output.write(a, doc, formats); err != nil {
 		return err
@@ -181,13 +199,33 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	return verdict(doc)
 }
 
-func expectations(expressions []string) ([]report.Expectation, error) {
+// progress shows the load on stderr, unless that is not wanted.
+func (b *bencher) progress(a *app) *progress {
+	p := a.newProgress()
+	p.plain = plainEvery
+	if b.quiet {
+		p.w = nil
+	}
+	return p
+}
+
+// notDone is the problem of a load that could not be made.
+func (b *bencher) notDone(target shakedown.Target, err error) error {
+	hint := ""
+	if f, ok := errors.AsType[*shakedown.Failure](err); ok {
+		hint = f.Hint
+	}
+	return failed(hint, "%s: %w", target, err)
+}
+
+// expectations reads the expressions of a flag.
+func expectations(flag string, expressions []string) ([]report.Expectation, error) {
 	var list []report.Expectation
 	for _, text := range expressions {
 		for part := range strings.SplitSeq(text, ",") {
 			e, err := report.ParseExpectation(part)
 			if err != nil {
-				return nil, failed("quote it for the shell: --expect 'p99<30ms'", "--expect: %w", err)
+				return nil, failed(fmt.Sprintf("quote it for the shell: --%s 'p99<30ms'", flag), "--%s: %w", flag, err)
 			}
 			list = append(list, e)
 		}
@@ -207,8 +245,8 @@ func (b *bencher) arrivals() error {
 		return failed("", "--rate: %v is not from above 0 to 10000000 per second", b.rate)
 	case b.rate > 0 && b.stages != "":
 		return failed("a single stage is a rate, too", "--rate and --stages exclude each other")
-	case p.Arrivals.Poisson && b.rate == 0 && b.stages == "":
-		return failed("add --rate or --stages", "--poisson is for an open loop")
+	case p.Arrivals.Poisson && b.rate == 0 && b.stages == "" && len(b.find.expressions) == 0:
+		return failed("add --rate, --stages or --find-max", "--poisson is for an open loop")
 	case b.stages != "" && b.changed("duration"):
 		return failed("", "--duration and --stages exclude each other: the stages have their own times")
 	case b.mix != "" && b.changed("mode"):
@@ -259,6 +297,9 @@ func (b *bencher) arrivals() error {
 		if p.Sessions, err = readSessions(b.sessionIn); err != nil {
 			return err
 		}
+		if b.mix == "" && !b.changed("mode") {
+			b.offered.Mode = modeOf(p.Sessions)
+		}
 	}
 	p.Timeout = b.timeout
 	return nil
@@ -288,9 +329,6 @@ func (b *bencher) offer(target shakedown.Target) (shakedown.Asked, error) {
 	}
 	if cfg.Roots, err = b.roots(); err != nil {
 		return shakedown.Asked{}, err
-	}
-	if cfg.Roots != nil && cfg.ServerName == "" {
-		return shakedown.Asked{}, failed("give the name with --sni, or use --insecure", "work full verifies the server's name, and %s has none", target)
 	}
 	if len(b.plan.Mix) > 0 {
 		cfg.Mode = b.plan.Mix[0].Mode
@@ -355,19 +393,6 @@ func (b *bencher) writeHistograms(s *load.Summary) error {
 		return failed("", "--hdr: %w", err)
 	}
 	return nil
-}
-
-// progressLine says how far a load is.
-func progressLine(p load.Plan, now load.Progress) string {
-	if !now.Measuring {
-		return fmt.Sprintf("warming up, %s of %s", now.At.Round(time.Second), p.Warmup)
-	}
-	at := (now.At - p.Warmup).Round(time.Second).String()
-	if p.Duration > 0 {
-		at += " of " + p.Duration.String()
-	}
-	return fmt.Sprintf("%s: %d done, %.0f/s, p50 %s, p99 %s, %d failed, %d in flight",
-		at, now.Handshakes, now.PerSecond, report.Duration(now.P50), report.Duration(now.P99), now.Failures, now.InFlight)
 }
 
 // verdict says what of a load is not as it should be, once it is written.

@@ -171,6 +171,9 @@ func addresses(t shakedown.Target) []netip.AddrPort {
 func (c *connection) config(t shakedown.Target) (handshake.Config, error) {
 	cfg := c.offered
 	cfg.ServerName = t.ServerName
+	if t.ServerName == "" {
+		cfg.VerifyName = t.Host // without SNI, and for addresses
+	}
 	var err error
 	if cfg.Certificate, err = c.clientCertificate(); err != nil {
 		return cfg, err

@@ -79,43 +79,99 @@ func (o *output) write(a *app, d report.Document, others map[string]func(io.Writ
 // terminal reports whether f is one.
 func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// progress is a line on stderr that is written over as a run goes on. It shows
-// only on a terminal, and only after two seconds.
+// progress is what stderr shows while a run goes on: on a terminal a few lines
+// that are written over, and nothing of a run under two seconds.
 type progress struct {
-	w     io.Writer // nil: not a terminal
-	begun time.Time
-	mu    sync.Mutex
-	shown bool
+	w       io.Writer  // nil: show nothing
+	columns func() int // of the terminal; nil: it is none
+	// plain is how often a line is written to what is no terminal; 0: never.
+	plain time.Duration
+
+	mu     sync.Mutex
+	begun  time.Time
+	plains int // lines written so
+	shown  int // lines on the terminal now
 }
 
-// patience is how long a run may last before it says how far it is.
-const patience = 2 * time.Second
+const (
+	// patience is how long a run may last before it says how far it is.
+	patience = 2 * time.Second
+	// plainEvery is how often a load says so where lines stay.
+	plainEvery = 5 * time.Second
+)
 
 func (a *app) newProgress() *progress {
-	p := &progress{begun: time.Now()}
-	if isTerminal(a.stderr) {
-		p.w = a.stderr
+	p := &progress{begun: time.Now(), w: a.stderr}
+	if f, ok := a.stderr.(*os.File); ok && terminal(f) {
+		p.columns = func() int {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+			return 80
+		}
 	}
 	return p
 }
 
-// say replaces the line.
+// say shows one line.
 func (p *progress) say(format string, args ...any) {
-	if p.w == nil || time.Since(p.begun) < patience {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown = true
-	fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
+	line := fmt.Sprintf(format, args...)
+	p.show([]string{line}, line)
 }
 
-// clear takes the line away.
+// show shows lines on a terminal, and where lines stay the one line, if it is
+// time for one.
+func (p *progress) show(lines []string, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	after := time.Since(p.begun)
+	switch {
+	case p.w == nil:
+	case p.columns != nil && after >= patience:
+		fmt.Fprint(p.w, redraw(p.shown, lines, p.columns()))
+		p.shown = len(lines)
+	case p.columns == nil && p.plain > 0 && after >= time.Duration(p.plains+1)*p.plain:
+		p.plains = int(after / p.plain)
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// note writes a line that stays.
+func (p *progress) note(line string) {
+	if p.w != nil {
+		p.clear()
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// clear takes the lines away.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.shown = false
+	if p.shown > 0 {
+		fmt.Fprint(p.w, redraw(p.shown, nil, 0))
+		p.shown = 0
 	}
+}
+
+// redraw returns what puts lines in the place of those shown, the last of which
+// has the cursor at its end. A line that wrapped would take the place of two, so
+// they are cut to fit.
+func redraw(shown int, lines []string, columns int) string {
+	var b strings.Builder
+	b.WriteString("\r")
+	if shown > 1 {
+		fmt.Fprintf(&b, "\x1b[%dA", shown-1) // up
+	}
+	b.WriteString("\x1b[J") // nothing from here to the end of the screen
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if text := []rune(line); len(text) >= columns {
+			line = string(text[:max(columns-1, 0)])
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"shakedown"
 	"shakedown/handshake"
 )
 
@@ -18,12 +19,27 @@ func readSessions(file string) ([]*handshake.Session, error) {
 	if err := json.Unmarshal(text, &sessions); err != nil {
 		return nil, failed("write one with: shakedown trace --session-out FILE TARGET", "--session-in: %s is not a JSON array of sessions: %w", file, err)
 	}
+	if len(sessions) == 0 {
+		return nil, failed("write one with: shakedown trace --session-out FILE TARGET", "--session-in: %s holds no session", file)
+	}
 	for i, s := range sessions {
 		if s == nil {
 			return nil, failed("", "--session-in: entry %d of %s is null", i, file)
 		}
 	}
 	return sessions, nil
+}
+
+// modeOf is the mode in which a server resumes the first of the sessions, of which
+// there is one at least.
+func modeOf(sessions []*handshake.Session) shakedown.Mode {
+	switch {
+	case sessions[0].Version == shakedown.TLS13:
+		return shakedown.ModePSK
+	case len(sessions[0].Ticket) > 0:
+		return shakedown.ModeTicket
+	}
+	return shakedown.ModeSessionID
 }
 
 // writeSessions writes sessions as a JSON array, readable by the owner alone:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -26,8 +27,11 @@ type tracer struct {
 	wait       time.Duration
 	sessionIn  string
 	sessionOut string
+	changed    func(flag string) bool
 
 	to       shakedown.Target
+	trusted  *x509.CertPool       // to verify the chain with, of the handshake traced; nil: none
+	stock    []*handshake.Session // of sessionIn
 	sessions []*handshake.Session // that the latest handshake brought
 	took     time.Duration        // by the latest handshake, its connection included
 }
@@ -50,12 +54,15 @@ Exit code 1: the chain does not verify, or the server did not do as asked.`,
   shakedown trace --version 1.2 --suite TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 example.com
   shakedown trace --mode psk --ca roots.pem --sni demo.test 127.0.0.1:8443`,
 		Args: oneTarget,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.run(cmd.Context(), a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.changed = cmd.Flags().Changed
+			return t.run(cmd.Context(), a, args[0])
+		},
 	}
 	own := pflag.NewFlagSet("trace", pflag.ContinueOnError)
 	own.DurationVar(&t.wait, "wait", 300*time.Millisecond, "`time` to wait for tickets and for the rest of a response")
 	own.StringVar(&t.sessionOut, "session-out", "", "write the sessions received to this `file` (JSON; it holds secrets)")
-	own.StringVar(&t.sessionIn, "session-in", "", "resume a session of this `file` instead of making one")
+	own.StringVar(&t.sessionIn, "session-in", "", "resume a session of this `file` instead of making one, in its mode")
 	sections := append(t.connection.flags(shakedown.WorkFull), section{"Trace", own}, t.output.flags("text", "json"))
 	addFlags(cmd, sections...)
 	return cmd
@@ -70,6 +77,14 @@ func (t *tracer) run(ctx context.Context, a *app, text string) error {
 	lookup := time.Since(began)
 	if t.address != "" || t.to.Host == t.to.Addresses[0].String() {
 		lookup = 0 // there was nothing to look up
+	}
+	if t.sessionIn != "" {
+		if t.stock, err = readSessions(t.sessionIn); err != nil {
+			return err
+		}
+		if !t.changed("mode") {
+			t.offered.Mode = modeOf(t.stock)
+		}
 	}
 	cfg, err := t.config(t.to)
 	if err != nil {
@@ -109,65 +124,10 @@ func (t *tracer) trace(ctx context.Context, cfg handshake.Config) (*report.Trace
 		return trace, err
 	}
 	if t.sessionIn != "" {
-		return nil, failed("add --mode psk, ticket, session-id or early-data", "--session-in is for a mode that resumes")
+		return nil, failed("leave out --mode", "--session-in is for a mode that resumes")
 	}
-	if roots == nil {
-		return t.take(ctx, plain, nil)
-	}
-	return t.verified(ctx, plain, cfg, roots)
-}
-
-// verified traces a handshake with its chain verified. A client that verifies
-// ends the handshake at a chain that does not, so there the rest is shown of a
-// second handshake that does not ask.
-func (t *tracer) verified(ctx context.Context, plain *handshake.Client, cfg handshake.Config, roots *x509.CertPool) (*report.Trace, error) {
-	cfg.Roots = roots
-	strict, err := client(cfg)
-	if err != nil {
-		return nil, err
-	}
-	trace, err := t.take(ctx, strict, nil)
-	if err != nil {
-		return nil, err
-	}
-	name := t.to.ServerName
-	verification := report.TraceVerification{Result: trace.Observed.Verification, Name: name}
-	f := trace.Failure
-	if f == nil || f.Class != shakedown.ClassVerification {
-		if verification.Result == shakedown.VerificationNotSupported {
-			verification.Problem = "the server's signature is of an algorithm that cannot be verified here"
-		}
-		trace.Verification = verification
-		return trace, nil
-	}
-	verification.Apart = true
-	verification.Result = certificate.Outcome(f.Err)
-	verification.Problem, verification.Hint = cause(f), f.Hint
-	if host, ok := errors.AsType[x509.HostnameError](f.Err); ok && name == "" {
-		// The chain is good, and the engine had no name to compare: without SNI
-		// it is the target's host.
-		verification.Name = t.to.Host
-		verification.Result, verification.Problem, verification.Hint = shakedown.VerificationOK, "", ""
-		if err := host.Certificate.VerifyHostname(t.to.Host); err != nil {
-			verification.Result = shakedown.VerificationFailed
-			verification.Problem = strings.TrimPrefix(err.Error(), "x509: ")
-			verification.Hint = "give a name that the certificate has with --sni"
-		}
-	}
-	if trace, err = t.take(ctx, plain, nil); err != nil {
-		return nil, err
-	}
-	trace.Verification = verification
-	trace.Observed.Verification = verification.Result
-	return trace, nil
-}
-
-// cause is the text of what is behind a failure.
-func cause(f *shakedown.Failure) string {
-	if f.Err != nil {
-		return f.Err.Error()
-	}
-	return f.Text
+	t.trusted = roots
+	return t.take(ctx, plain, nil)
 }
 
 // session returns the session to offer: from the file, or of a full handshake
@@ -175,11 +135,7 @@ func cause(f *shakedown.Failure) string {
 func (t *tracer) session(ctx context.Context, c *handshake.Client) (*handshake.Session, *report.Priming, error) {
 	mode := c.Config().Mode
 	if t.sessionIn != "" {
-		sessions, err := readSessions(t.sessionIn)
-		if err != nil {
-			return nil, nil, err
-		}
-		s, err := fitting(c, sessions)
+		s, err := fitting(c, t.stock)
 		if err != nil {
 			return nil, nil, failed("sessions go with one version and mode, and for a limited time", "no session of %s can be offered: %w", t.sessionIn, err)
 		}
@@ -267,6 +223,7 @@ func (t *tracer) handshake(ctx context.Context, address netip.AddrPort, c *hands
 		return shakedown.Result{}, true, err
 	}
 	t.took = time.Since(planned)
+	t.verify(h, trace)
 	if h.Result.Failure == nil {
 		t.linger(ctx, h, c)
 		hangUp(conn, h, planned, trace)
@@ -275,6 +232,27 @@ func (t *tracer) handshake(ctx context.Context, address netip.AddrPort, c *hands
 		}
 	}
 	return h.Result, true, nil
+}
+
+// verify verifies the chain once the handshake is over. A client that verifies
+// ends it where the chain comes; the one that is traced goes on, so that one
+// connection shows it all.
+func (t *tracer) verify(h *handshake.Conn, trace *report.Trace) {
+	if t.trusted == nil || h.Result.Observed.Chain == nil {
+		return
+	}
+	err := h.Machine.Verify(t.trusted)
+	v := report.TraceVerification{Result: h.Machine.Observed().Verification, Name: cmp.Or(t.to.ServerName, t.to.Host)}
+	h.Result.Observed.Verification = v.Result
+	if v.Apart = v.Result == shakedown.VerificationFailed; err != nil {
+		v.Problem = err.Error()
+	} else if v.Result == shakedown.VerificationNotSupported {
+		v.Problem = "the server's signature is of an algorithm that cannot be verified here"
+	}
+	if ve, ok := errors.AsType[*certificate.VerifyError](err); ok {
+		v.Hint = ve.Hint
+	}
+	trace.Verification = v
 }
 
 // upgrade speaks the plain text before TLS, if the target has any.

@@ -190,10 +190,13 @@ func (f *FindMax) WriteText(w io.Writer, s Style) error {
 		strings.Join(f.Thresholds, " and "), how, f.Plan.Duration, f.Plan.Warmup, count(f.Plan.Connections, "connection"), network(f.Plan))) + "\n")
 	rows := newTable("  ", "rlrrrl")
 	rows.add("rate", "kept", "n", "missed", "server CPU", "figures")
-	for _, step := range f.Steps {
+	for i, step := range f.Steps {
 		kept, cpu := "no", "not seen"
-		if step.Kept {
+		switch {
+		case step.Kept:
 			kept = "yes"
+		case f.Interrupted && i == len(f.Steps)-1:
+			kept = "cut short"
 		}
 		if step.ServerCPU != nil {
 			cpu = Duration(*step.ServerCPU)
@@ -227,8 +230,6 @@ func (f *FindMax) best() string {
 		return "none: no rate tried was kept"
 	case f.Broken == nil:
 		return significant(*f.Best) + "/s and more: no rate was tried that is not kept"
-	case *f.Broken < *f.Best:
-		return fmt.Sprintf("%s/s, though %s/s was not kept: the figures are not steady here", significant(*f.Best), significant(*f.Broken))
 	}
 	return significant(*f.Best) + "/s"
 }

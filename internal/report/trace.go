@@ -88,8 +88,8 @@ type TraceVerification struct {
 	Name    string `json:"name"`
 	Problem string `json:"problem,omitempty"`
 	Hint    string `json:"hint,omitempty"`
-	// Apart: the chain was verified in a connection of its own, since a client
-	// that verifies ends the handshake there.
+	// Apart: the handshake went on all the same, where a client that verifies ends
+	// it.
 	Apart bool `json:"apart"`
 }
 

@@ -292,7 +292,7 @@ func (t *Trace) writeChain(b *strings.Builder, s Style) {
 		}
 	}
 	if v.Apart {
-		b.WriteString(s.Faint("  (in a connection of its own: a client that verifies ends the handshake there)") + "\n")
+		b.WriteString(s.Faint("  (a client that verifies ends the handshake there; this one went on to show the rest)") + "\n")
 	}
 	b.WriteString("\n")
 }
