@@ -132,15 +132,12 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	// The test's end closes the client's connection alone.
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 
-	toServer := &direction{from: client, to: server, edits: p.config.ToServer}
-	toClient := &direction{from: server, to: client, edits: p.config.ToClient, delivery: p.config.Delivery}
+	toServer := &direction{from: client, to: server, client: client, edits: p.config.ToServer}
+	toClient := &direction{from: server, to: client, client: client, edits: p.config.ToClient, delivery: p.config.Delivery}
 	var both sync.WaitGroup
 	for _, d := range []*direction{toServer, toClient} {
 		both.Go(func() {
-			switch err := d.run(); {
-			case err == errCutReset:
-				reset(client)
-			case err == errStalled && d == toClient:
+			if err := d.run(); err == errStalled && d == toClient {
 				return // the server gave up, which the client is not to learn
 			}
 			client.Close()
@@ -153,6 +150,7 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 // direction passes records from one connection to the other.
 type direction struct {
 	from, to net.Conn
+	client   net.Conn // one of them
 	edits    []Edit
 	delivery Delivery
 
@@ -163,9 +161,8 @@ type direction struct {
 
 // The reasons of a proxy itself to end a direction.
 var (
-	errCut      = errors.New("cut")
-	errCutReset = errors.New("cut by reset")
-	errStalled  = errors.New("stalled")
+	errCut     = errors.New("cut")
+	errStalled = errors.New("stalled")
 )
 
 // run passes records on until either side ends or an edit says so.
@@ -247,7 +244,8 @@ func (d *direction) edit(number int, record []byte) ([]byte, error) {
 		case Cut:
 			return nil, errCut
 		case CutReset:
-			return nil, errCutReset
+			reset(d.client) // now: run closes it another way
+			return nil, errCut
 		case Stall:
 			for range d.records {
 			}
