@@ -362,22 +362,28 @@ func (b *bencher) reachable(ctx context.Context, a *app, t shakedown.Target) (sh
 	return t, failed(last.Hint, "%s: none of its %d addresses accepts a connection: %w", t, len(t.Addresses), last)
 }
 
-// findServer finds the processes that serve the first target, or says why they
-// cannot be.
+// findServer finds the processes that serve the targets, or says why they cannot
+// be. Those of some of several addresses alone would make handshakes look cheap.
 func (b *bencher) findServer() string {
 	if len(b.plan.ServerPIDs) > 0 {
 		return ""
 	}
-	found, err := host.Listeners(b.plan.Targets[0])
-	switch {
-	case errors.Is(err, host.ErrRemote):
-		return "the server is not on this machine"
-	case err != nil:
-		return strings.TrimPrefix(err.Error(), "host: ")
+	var pids []int
+	for _, t := range b.plan.Targets {
+		found, err := host.Listeners(t)
+		switch {
+		case errors.Is(err, host.ErrRemote):
+			return "the server is not on this machine"
+		case err != nil:
+			return strings.TrimPrefix(err.Error(), "host: ")
+		}
+		for _, p := range found {
+			if !slices.Contains(pids, p.PID) {
+				pids = append(pids, p.PID)
+			}
+		}
 	}
-	for _, p := range found {
-		b.plan.ServerPIDs = append(b.plan.ServerPIDs, p.PID)
-	}
+	b.plan.ServerPIDs = pids
 	return ""
 }
 
