@@ -159,10 +159,13 @@ func stapling(s *seenChain) Stapling {
 	return st
 }
 
-// askStapling asks once more for a staple of each certificate: servers that fetch
-// them when first asked had time by now.
+// askStapling asks once more for a staple of each certificate that can have one:
+// servers that fetch them when first asked had time by now.
 func askStapling(ctx context.Context, p *prober) shakedown.Answer {
 	for _, s := range p.chains() {
+		if facts, err := s.chain.Facts(); err == nil && len(facts.OCSP) == 0 && !facts.MustStaple && stapling(s).Stapled == 0 {
+			continue
+		}
 		c := s.outcomes[0].ask.config
 		if o := p.try(ctx, ask{config: c}); o.kind() == trouble {
 			return o.unanswered()

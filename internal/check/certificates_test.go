@@ -40,6 +40,24 @@ func TestDual(t *testing.T) {
 	}
 }
 
+// TestDefaultFits: a usual nginx with two certificates and 36 suites of TLS 1.2 is
+// answered as a whole within the usual budget, since connections that are needed
+// anyway tell suites, groups and schemes as well.
+func TestDefaultFits(t *testing.T) {
+	s := startServer(t, server.Nginx{}, server.Spec{Workers: 4, Certificates: []server.KeyKind{server.RSA2048, server.P256}})
+	r := check(t, Plan{}, s)
+	o := &r.Targets[0].Observation
+	for _, a := range o.Answers {
+		if a.Verdict == shakedown.Inconclusive {
+			t.Errorf("%s: %s", a.ID, a.Evidence)
+		}
+	}
+	expect(t, o, map[string]shakedown.Verdict{"resume-session-id": shakedown.No, "suites12": shakedown.Yes, "time12": shakedown.Yes, "preference": shakedown.No})
+	if c := accounts(t, s, r); r.Connections > DefaultMaxConnections || c.Accepted > DefaultMaxConnections {
+		t.Errorf("%d connections, nginx accepted %d", r.Connections, c.Accepted)
+	}
+}
+
 // TestStaples: each thing that can be wrong with one.
 func TestStaples(t *testing.T) {
 	past := time.Now().Add(-48 * time.Hour)

@@ -242,6 +242,6 @@ func pairSummary(r *Report, mechanism string) string {
 			tried, resumed = tried+row.Tried, resumed+row.Resumed
 		}
 	}
-	_, high := stats.Wilson(int64(resumed), int64(tried))
+	_, high := stats.WilsonClustered(int64(resumed), int64(tried), leastEffect)
 	return fmt.Sprintf("over %s of addresses in different groups, %d of %s were taken (95%% interval 0%% to %.0f%%)", plural(pairs, "pair"), resumed, plural(tried, "session"), 100*high)
 }

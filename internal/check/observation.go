@@ -1,7 +1,6 @@
 package check
 
 import (
-	"net/netip"
 	"time"
 
 	"shakedown"
@@ -30,7 +29,7 @@ type Observation struct {
 // Suites are the cipher suites of one version.
 type Suites struct {
 	Version  shakedown.Version       `json:"version"`
-	Found    []shakedown.CipherSuite `json:"found"` // in the order in which the server chose them
+	Found    []shakedown.CipherSuite `json:"found"` // the usual ones first
 	Complete bool                    `json:"complete"`
 	// Preference is whose order counts: server, client, or empty if not known.
 	Preference string `json:"preference"`
@@ -106,39 +105,6 @@ const (
 	StateSlower      State = "accepted but slower" // than a full handshake
 	StateNotAnswered State = "inconclusive"
 )
-
-// Resumption is how often sessions of one address were taken by another, or by
-// itself.
-type Resumption struct {
-	Mechanism   string         `json:"mechanism"`
-	Origin      netip.AddrPort `json:"origin"`
-	Destination netip.AddrPort `json:"destination"`
-	// AtOnce is how many connections were open at once; 1: in sequence.
-	AtOnce  int `json:"at_once"`
-	Tried   int `json:"tried"`
-	Resumed int `json:"resumed"`
-	Failed  int `json:"failed"` // connections that came to trouble; not among those tried
-	// Low and High bound the probability behind Resumed of Tried at 95%.
-	Low     float64           `json:"low"`
-	High    float64           `json:"high"`
-	Verdict shakedown.Verdict `json:"verdict"` // yes: at least one was taken
-	State   State             `json:"state"`
-}
-
-// count sets the interval and the verdict.
-func (r *Resumption) count() {
-	r.Low, r.High = stats.Wilson(int64(r.Resumed), int64(r.Tried))
-	switch {
-	case r.Tried == 0:
-		r.Verdict, r.State = shakedown.Inconclusive, StateNotAnswered
-	case r.Resumed == 0:
-		r.Verdict, r.State = shakedown.No, StateRefused
-	case r.Resumed < r.Tried:
-		r.Verdict, r.State = shakedown.Yes, StatePerWorker
-	default:
-		r.Verdict, r.State = shakedown.Yes, StateAccepted
-	}
-}
 
 // Tickets describes those of one mechanism.
 type Tickets struct {

@@ -27,8 +27,14 @@ type prober struct {
 	wide  bool // it takes none of the suites of a client of today: all are offered
 	alone bool // it does not serve connections that are open at once
 	// troubled counts the latest tries that came to trouble in a row.
-	troubled int
-	pace     time.Duration // of the first handshake: how long one takes
+	troubled       int
+	pace           time.Duration           // of the first handshake: how long one takes
+	turn12, turn13 int                     // of vary
+	struck         []shakedown.CipherSuite // of TLS 1.2, refused
+	swept          bool                    // old suites were offered together
+	refusal        string                  // the last word to suites of TLS 1.2
+	space          *space                  // of TLS 1.3, once it was explored
+	large          *outcome                // a large hello that was answered
 	// remarks are what was odd about the tries of a mechanism.
 	remarks map[string][]string
 	stock   map[string][]*handshake.Session

@@ -69,6 +69,7 @@ func (p *prober) askAll(ctx context.Context) {
 		a.ID, a.Title, a.Connections = q.ID, q.Title, n
 		p.seen.Answers = append(p.seen.Answers, a)
 	}
+	p.narrow(ctx)
 }
 
 func (p *prober) put(ctx context.Context, q Question) shakedown.Answer {

@@ -8,6 +8,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/suite"
 )
 
 // compressions are the algorithms of RFC 8879: zlib, brotli, zstd.
@@ -78,7 +79,25 @@ func askTLS13(ctx context.Context, p *prober) shakedown.Answer {
 	return p.askVersion(ctx, shakedown.TLS13)
 }
 
+// askTLS12 takes a whole handshake that brings a ticket, for later. If that is
+// refused, by another alert than that of versions, suites that cannot be
+// completed are offered as well.
 func askTLS12(ctx context.Context, p *prober) shakedown.Answer {
+	if p.usual13() {
+		a := ask{config: p.config(shakedown.ModeTicket)}
+		p.vary(&a.config, false)
+		o := p.try(ctx, a)
+		switch {
+		case o.kind() == taken:
+			ticket.keep(p, o)
+			p.addVersion(shakedown.TLS12)
+			return yes("%s with %s", shakedown.TLS12, o.Observed.CipherSuite)
+		case o.kind() != refused:
+			return o.unanswered()
+		case o.Failure.Alert != nil && *o.Failure.Alert == shakedown.AlertProtocolVersion:
+			return no("%s", o.word())
+		}
+	}
 	return p.askVersion(ctx, shakedown.TLS12)
 }
 
@@ -143,7 +162,12 @@ func askHTTP(ctx context.Context, p *prober) shakedown.Answer {
 		return unsure("no request was given to send")
 	}
 	p.http = true
-	o := p.try(ctx, ask{config: p.config(shakedown.ModeFull)})
+	c := p.config(shakedown.ModeFull)
+	if p.usual13() {
+		// Its tickets are not used, so another suite does no harm.
+		c.CipherSuites = slices.Concat(unseenFirst(suite.Supported(shakedown.TLS13)[:3], p.suitesSeen(shakedown.TLS13), 0), suite.Supported(shakedown.TLS12))
+	}
+	o := p.try(ctx, ask{config: c})
 	p.http = o.response != nil
 	switch {
 	case p.http:
@@ -237,7 +261,17 @@ func askNoSNI(ctx context.Context, p *prober) shakedown.Answer {
 // wrongName is a name that no certificate has (RFC 6761, section 6.4).
 const wrongName = "name-that-is-not-here.invalid"
 
-func askWrongSNI(ctx context.Context, p *prober) shakedown.Answer { return p.askName(ctx, wrongName) }
+// askWrongSNI sends the unknown name in a large hello; only if that comes to
+// nothing it has to find out which of both it was.
+func askWrongSNI(ctx context.Context, p *prober) shakedown.Answer {
+	c := p.config(shakedown.ModeFull)
+	c.ServerName, c.ALPN, c.PadTo = wrongName, nil, largeHello
+	if o := p.try(ctx, ask{config: c}); o.kind() == taken {
+		p.large = o
+		return p.named(o)
+	}
+	return p.askName(ctx, wrongName)
+}
 
 func (p *prober) askName(ctx context.Context, name string) shakedown.Answer {
 	c := p.config(shakedown.ModeFull)
@@ -245,15 +279,20 @@ func (p *prober) askName(ctx context.Context, name string) shakedown.Answer {
 	o := p.try(ctx, ask{config: c})
 	switch o.kind() {
 	case taken:
-		leaf := "the same certificate"
-		if usual := p.first(); usual != nil && o.chain != nil && !sameLeaf(usual, o) {
-			leaf = fmt.Sprintf("another certificate (%s)", printable(o.chain.Certificates[0].Subject))
-		}
-		return yes("%s, %s", o.Observed.Version, leaf)
+		return p.named(o)
 	case refused:
 		return no("%s", o.word())
 	}
 	return o.unanswered()
+}
+
+// named says what a handshake with another name got.
+func (p *prober) named(o *outcome) shakedown.Answer {
+	leaf := "the same certificate"
+	if usual := p.first(); usual != nil && o.chain != nil && !slices.ContainsFunc(p.chains(), func(s *seenChain) bool { return sameLeaf(s.outcomes[0], o) }) {
+		leaf = fmt.Sprintf("another certificate (%s)", printable(o.chain.Certificates[0].Subject))
+	}
+	return yes("%s, %s", o.Observed.Version, leaf)
 }
 
 // first returns the first full handshake made.
@@ -271,9 +310,12 @@ func (p *prober) first() *outcome {
 const largeHello = 3200
 
 func askLargeHello(ctx context.Context, p *prober) shakedown.Answer {
-	c := p.hello()
-	c.PadTo = largeHello
-	o := p.try(ctx, ask{config: c})
+	o := p.large
+	if o == nil {
+		c := p.hello()
+		c.PadTo = largeHello
+		o = p.try(ctx, ask{config: c})
+	}
 	switch o.kind() {
 	case taken:
 		return yes("%d bytes", o.Observed.ClientHelloBytes)

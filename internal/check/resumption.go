@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -24,85 +25,100 @@ type mechanism struct {
 }
 
 var (
-	psk       = &mechanism{MechanismPSK, shakedown.ModePSK, 6, true}
+	psk       = &mechanism{MechanismPSK, shakedown.ModePSK, 4, true}
 	ticket    = &mechanism{MechanismTicket, shakedown.ModeTicket, 4, false}
-	sessionID = &mechanism{MechanismSessionID, shakedown.ModeSessionID, 4, false}
+	sessionID = &mechanism{MechanismSessionID, shakedown.ModeSessionID, 3, false}
 )
 
 // The numbers of tries. Six say whether there is anything to see; where the
-// answer is mixed, more narrow the interval.
+// answer is mixed, more narrow the interval, and where nothing was taken, they go
+// on until rare is ruled out.
 const (
 	firstWave  = 6
-	nextWave   = 6
+	nextWave   = 6 // at the end, if the budget has room
 	mixedWave  = 12
-	noneWave   = 18 // so many that 1 worker in 4 is missed once in 3,000 times
+	noneWave   = 12
 	inSequence = 4
-	// fewInSequence are enough beside a wave that was taken as a whole; those that
-	// are timed come on top.
-	fewInSequence = 2
 )
 
 // ask fetches sessions and offers them, many connections open at once and then
-// one after the other.
+// one after the other. Where all were taken at once, those that are timed later
+// are enough in sequence.
 func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 	primed := m.primeAll(ctx, p)
 	if len(p.stock[m.name]) == 0 {
 		return m.nothing(p, primed)
 	}
-	atOnce := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address}
+	atOnce, sequence := p.row(m.name), p.row(m.name)
+	sequence.AtOnce = 1
 	m.wave(ctx, p, &atOnce, firstWave)
-	all := atOnce.Tried > 0 && atOnce.Resumed == atOnce.Tried
-	if all && m.matters(p) {
-		m.wave(ctx, p, &atOnce, nextWave)
+	if atOnce.Tried == 0 || atOnce.Resumed < atOnce.Tried {
+		m.sequence(ctx, p, &sequence, inSequence)
 	}
-	n := inSequence
-	if all && !mixed(&atOnce) {
-		n = fewInSequence
-	}
-	sequence := m.sequence(ctx, p, n)
-	switch {
-	case mixed(&atOnce), sequence.Resumed > 0 && atOnce.Resumed == 0:
+	m.ruleOut(ctx, p, &atOnce, &sequence)
+	if mixed(&atOnce) && atOnce.Tried < firstWave+mixedWave {
 		m.wave(ctx, p, &atOnce, mixedWave)
-	case atOnce.Resumed == 0 && m.matters(p):
-		// One worker of several takes so few that it is not no yet.
-		m.wave(ctx, p, &atOnce, noneWave)
 	}
 	p.seen.Resumption = append(p.seen.Resumption, atOnce, sequence)
 	return m.answer(p)
 }
 
-// matters reports whether a narrow interval is worth more connections: clients
-// that take tickets do without session IDs.
-func (m *mechanism) matters(p *prober) bool {
-	r := p.seen.resumption(MechanismTicket, true)
-	return m.mode != shakedown.ModeSessionID || r == nil || r.State != StateAccepted
+// row is an empty one of this address with itself.
+func (p *prober) row(mechanism string) Resumption {
+	name := p.target.Config.ServerName
+	return Resumption{Mechanism: mechanism, Origin: p.address, Destination: p.address, OriginName: name, DestinationName: name}
 }
 
-func mixed(r *Resumption) bool { return r.Resumed > 0 && r.Resumed < r.Tried }
+// ruleOut goes on while nothing was taken and that is not no yet: one worker of
+// several takes few.
+func (m *mechanism) ruleOut(ctx context.Context, p *prober, atOnce, sequence *Resumption) {
+	for {
+		seen := together(atOnce, sequence)
+		if seen.Resumed > 0 || seen.Tried == 0 || seen.Verdict == shakedown.No {
+			return
+		}
+		n := min(noneWave, enough-seen.Tried)
+		if p.alone {
+			m.sequence(ctx, p, sequence, n)
+		} else {
+			m.wave(ctx, p, atOnce, n)
+		}
+		if atOnce.Tried+sequence.Tried == seen.Tried {
+			return // the budget is used up, or it came to trouble
+		}
+	}
+}
+
+// narrow spends what is left of the budget on intervals: where all of a first
+// wave were taken, one more is offered. Clients that take tickets do without
+// session IDs.
+func (p *prober) narrow(ctx context.Context) {
+	for _, m := range []*mechanism{psk, ticket, sessionID} {
+		r := p.seen.resumption(m.name, true)
+		if r == nil || r.State != StateAccepted || p.alone || p.left() < nextWave || m == sessionID && p.seen.is("resume-ticket", shakedown.Yes) {
+			continue
+		}
+		m.wave(ctx, p, r, nextWave)
+		if mixed(r) {
+			m.wave(ctx, p, r, mixedWave)
+		}
+	}
+}
 
 // judge joins both rows into one state: what some connections got and others did
 // not is not shared. Where connections at once are not served, those in sequence
 // have to do.
-func (m *mechanism) judge(p *prober) (atOnce, sequence *Resumption) {
+func (m *mechanism) judge(p *prober) (atOnce, sequence *Resumption, both Resumption) {
 	atOnce, sequence = p.seen.resumption(m.name, true), p.seen.resumption(m.name, false)
 	atOnce.count()
 	sequence.count()
-	tried, resumed := sequence.Tried, sequence.Resumed
+	both = together(&Resumption{}, sequence)
 	if served(atOnce) {
-		tried, resumed = tried+atOnce.Tried, resumed+atOnce.Resumed
+		both = together(atOnce, sequence)
 	}
-	state, verdict := StateAccepted, shakedown.Yes
-	switch {
-	case tried == 0:
-		state, verdict = StateNotAnswered, shakedown.Inconclusive
-	case resumed == 0:
-		state, verdict = StateRefused, shakedown.No
-	case resumed < tried:
-		state = StatePerWorker
-	}
-	atOnce.State, sequence.State = state, state
-	atOnce.Verdict = verdict
-	return atOnce, sequence
+	atOnce.State, sequence.State = both.State, both.State
+	atOnce.Verdict = both.Verdict
+	return atOnce, sequence, both
 }
 
 // served reports whether a row made at once says anything: of a server that leaves
@@ -111,10 +127,16 @@ func served(atOnce *Resumption) bool { return atOnce.Tried > 0 && atOnce.Tried >
 
 // answer is what the rows say, as they are now.
 func (m *mechanism) answer(p *prober) shakedown.Answer {
-	atOnce, sequence := m.judge(p)
+	atOnce, sequence, both := m.judge(p)
 	text := fmt.Sprintf("%s; %d at once: %s; in sequence: %s", atOnce.State, atOnce.AtOnce, proportion(atOnce), proportion(sequence))
 	if mixed(atOnce) && served(atOnce) {
 		text += fmt.Sprintf("; as if there were %s separate states", apart(atOnce))
+	}
+	switch {
+	case both.Verdict == shakedown.No:
+		text += fmt.Sprintf("; fewer than %.0f%% resume, at 95%%", math.Ceil(100*both.High))
+	case both.Resumed == 0 && both.Tried > 0:
+		text += fmt.Sprintf("; none of %d rules out only that more than %.0f%% resume, and no takes %.0f%%", both.Tried, 100*both.High, 100*rare)
 	}
 	if !served(atOnce) && sequence.Tried > 0 {
 		text += "; connections open at once are not served, so that it cannot be told whether state is shared"
@@ -128,23 +150,10 @@ func (m *mechanism) answer(p *prober) shakedown.Answer {
 	return shakedown.Answer{Verdict: atOnce.Verdict, Evidence: text}
 }
 
-// proportion prints a row: never a number without its interval.
-func proportion(r *Resumption) string {
-	if r.Tried == 0 {
-		return "not tried"
-	}
-	return fmt.Sprintf("%d of %d (95%% interval %.0f%% to %.0f%%)", r.Resumed, r.Tried, 100*r.Low, 100*r.High)
-}
-
-// apart is how many equal and separate states would give the interval of r.
-func apart(r *Resumption) string {
-	low, high := 1/r.High, 1/max(r.Low, 1e-9)
-	return fmt.Sprintf("%.0f to %.0f", max(2, low), max(2, high))
-}
-
 // nothing is the answer when no session was received.
 func (m *mechanism) nothing(p *prober, primed []*outcome) shakedown.Answer {
-	row := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address, AtOnce: len(primed)}
+	row := p.row(m.name)
+	row.AtOnce = len(primed)
 	row.count()
 	a := unsure("no full handshake was made")
 	var late, none int
@@ -174,11 +183,13 @@ func (m *mechanism) nothing(p *prober, primed []*outcome) shakedown.Answer {
 	return a
 }
 
-// primeAll fetches sessions, those connections all open at once.
+// primeAll fetches sessions beside those that are there, those connections all open
+// at once.
 func (m *mechanism) primeAll(ctx context.Context, p *prober) []*outcome {
-	asks := make([]ask, m.prime)
+	asks := make([]ask, m.prime-min(m.prime-2, len(p.stock[m.name])))
 	for i := range asks {
 		asks[i] = ask{config: p.config(m.mode)}
+		p.vary(&asks[i].config, false)
 	}
 	outcomes := p.crowd(ctx, asks)
 	for _, o := range outcomes {
@@ -236,7 +247,9 @@ func (m *mechanism) keep(p *prober, o *outcome) {
 
 // try is an ask that offers a session.
 func (m *mechanism) try(p *prober, s *handshake.Session) ask {
-	return ask{config: p.config(m.mode), session: s}
+	a := ask{config: p.config(m.mode), session: s}
+	p.vary(&a.config, true)
+	return a
 }
 
 // wave offers up to n sessions, all connections open at once, and adds what came
@@ -254,11 +267,10 @@ func (m *mechanism) wave(ctx context.Context, p *prober, row *Resumption, n int)
 	m.tally(p, row, p.crowd(ctx, asks))
 }
 
-// sequence offers n sessions, each connection closed before the next. A server
-// with state for each worker takes some of them where it took none at once: both
-// are needed to say no.
-func (m *mechanism) sequence(ctx context.Context, p *prober, n int) Resumption {
-	row := Resumption{Mechanism: m.name, Origin: p.address, Destination: p.address, AtOnce: 1}
+// sequence offers n sessions, each connection closed before the next, and adds
+// what came of it to row. A server with state for each worker takes some of them
+// where it took none at once: both are needed to say no.
+func (m *mechanism) sequence(ctx context.Context, p *prober, row *Resumption, n int) {
 	for range n {
 		s := m.newest(p)
 		if s == nil {
@@ -266,16 +278,15 @@ func (m *mechanism) sequence(ctx context.Context, p *prober, n int) Resumption {
 		}
 		a := m.try(p, s)
 		a.purpose = forTime
-		m.tally(p, &row, []*outcome{p.try(ctx, a)})
+		m.tally(p, row, []*outcome{p.try(ctx, a)})
 	}
-	return row
 }
 
 // tally counts outcomes into a row, takes over new sessions, and remembers what
 // was odd.
 func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) {
+	row.add(outcomes...)
 	for _, o := range outcomes {
-		row.add(o)
 		if o.kind() != taken {
 			if w := o.word(); !slices.Contains(p.remarks[m.name], w) {
 				p.remarks[m.name] = append(p.remarks[m.name], w)
@@ -286,24 +297,10 @@ func (m *mechanism) tally(p *prober, row *Resumption, outcomes []*outcome) {
 	}
 }
 
-// add counts one try. A handshake that ends in an alert because a session was
-// offered is a try that did not resume.
-func (r *Resumption) add(o *outcome) {
-	switch o.kind() {
-	case taken, refused:
-		r.Tried++
-		if o.resumed() {
-			r.Resumed++
-		}
-	case trouble:
-		r.Failed++
-	case untried:
-	}
-}
-
 // askPSKOnly offers tickets for a resumption without a key exchange.
 func askPSKOnly(ctx context.Context, p *prober) shakedown.Answer {
-	row := Resumption{Mechanism: MechanismPSKOnly, Origin: p.address, Destination: p.address, AtOnce: 1}
+	row := p.row(MechanismPSKOnly)
+	row.AtOnce = 1
 	shared := p.seen.resumption(MechanismPSK, true).State == StateAccepted
 	tries := 1
 	if !shared {
@@ -322,8 +319,12 @@ func askPSKOnly(ctx context.Context, p *prober) shakedown.Answer {
 		last = o.word()
 	}
 	row.count()
-	if row.Resumed > 0 {
+	switch {
+	case row.Resumed > 0:
 		row.State = StateAccepted // whether by all is what was asked of psk
+	case row.Tried > 0 && shared:
+		// Whatever worker it met has the key: it was not for want of that.
+		row.State, row.Verdict = StateRefused, shakedown.No
 	}
 	p.seen.Resumption = append(p.seen.Resumption, row)
 	switch {
@@ -334,7 +335,7 @@ func askPSKOnly(ctx context.Context, p *prober) shakedown.Answer {
 	case !shared:
 		return unsure("%s in sequence, which says little where state is per worker", proportion(&row))
 	}
-	return no("%s in sequence", proportion(&row))
+	return no("%s in sequence, where all take the same tickets with a key exchange", proportion(&row))
 }
 
 // askReuse offers a ticket once more that was taken before.

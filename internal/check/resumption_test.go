@@ -31,7 +31,7 @@ func TestPerWorkerCache(t *testing.T) {
 	o := &r.Targets[0].Observation
 	for _, m := range []string{MechanismPSK, MechanismSessionID} {
 		row := expectState(t, o, m, StatePerWorker)
-		if low, high := stats.Wilson(int64(row.Resumed), int64(row.Tried)); row.Low != low || row.High != high || row.High > 0.9 {
+		if low, high := stats.WilsonClustered(int64(row.Resumed), int64(row.Tried), row.Effect); row.Effect < 2 || row.Low != low || row.High != high || row.High > 0.9 {
 			t.Errorf("%s: interval %g to %g of %d in %d", m, row.Low, row.High, row.Resumed, row.Tried)
 		}
 	}
@@ -57,7 +57,8 @@ func TestPerWorkerRate(t *testing.T) {
 		m.wave(context.Background(), p, &row, 24)
 	}
 	row.count()
-	sequence := m.sequence(context.Background(), p, 24)
+	var sequence Resumption
+	m.sequence(context.Background(), p, &sequence, 24)
 	sequence.count()
 	t.Logf("at once %s; in sequence %s", proportion(&row), proportion(&sequence))
 	if row.Tried != 192 || row.Low > 0.45 || row.High < 0.1 {
@@ -122,7 +123,7 @@ func TestSharedState(t *testing.T) {
 			o := &r.Targets[0].Observation
 			for m, want := range test.states {
 				row := expectState(t, o, m, want)
-				if want == StateAccepted && (row.Resumed != row.Tried || row.Low >= 1 || row.Low < 0.5) {
+				if want == StateAccepted && (row.Resumed != row.Tried || row.Low >= 1 || row.Low < 0.4) {
 					t.Errorf("%s: %s: everything resumed, and the interval has to say how sure that is", m, proportion(row))
 				}
 			}

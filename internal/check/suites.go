@@ -31,24 +31,62 @@ func named(words ...string) []shakedown.CipherSuite {
 	})
 }
 
-// askStaticRSA offers no suite with forward secrecy.
+// What no one should take, or need not.
+var (
+	staticRSA = named("TLS_RSA_")
+	dhe       = named("TLS_DHE_")
+	weak      = named("NULL", "anon", "RC4", "3DES", "_DES_", "EXPORT")
+)
+
 func askStaticRSA(ctx context.Context, p *prober) shakedown.Answer {
-	return p.askSuites(ctx, named("TLS_RSA_"))
+	return p.askSuites(ctx, staticRSA)
 }
 
-// askWeak offers only what no one should take.
-func askWeak(ctx context.Context, p *prober) shakedown.Answer {
-	return p.askSuites(ctx, named("NULL", "anon", "RC4", "3DES", "_DES_", "EXPORT"))
+func askWeak(ctx context.Context, p *prober) shakedown.Answer { return p.askSuites(ctx, weak) }
+
+// unrefused returns those of a list that were not refused.
+func (p *prober) unrefused(list []shakedown.CipherSuite) []shakedown.CipherSuite {
+	return slices.DeleteFunc(slices.Clone(list), func(id shakedown.CipherSuite) bool { return slices.Contains(p.struck, id) })
+}
+
+// sweep offers all at once that the questions about old suites are about and that
+// was not seen: one refusal answers them all.
+func (p *prober) sweep(ctx context.Context) {
+	if p.swept {
+		return
+	}
+	p.swept = true
+	seen := p.suitesSeen(shakedown.TLS12)
+	var list []shakedown.CipherSuite
+	for _, group := range [][]shakedown.CipherSuite{staticRSA, dhe, weak} {
+		if !slices.ContainsFunc(seen, func(id shakedown.CipherSuite) bool { return slices.Contains(group, id) }) {
+			list = append(list, p.unrefused(group)...)
+		}
+	}
+	c := p.hello(shakedown.TLS12)
+	c.CipherSuites = slices.Compact(list)
+	if o := p.try(ctx, ask{config: c}); o.kind() == refused {
+		p.struck, p.refusal = append(p.struck, list...), o.word()
+	}
 }
 
 func (p *prober) askSuites(ctx context.Context, list []shakedown.CipherSuite) shakedown.Answer {
+	p.sweep(ctx)
+	for _, id := range p.suitesSeen(shakedown.TLS12) {
+		if slices.Contains(list, id) {
+			return yes("%s was chosen", id)
+		}
+	}
 	c := p.hello(shakedown.TLS12)
-	c.CipherSuites = list
+	if c.CipherSuites = p.unrefused(list); len(c.CipherSuites) == 0 {
+		return no("%d offered: %s", len(list), p.refusal)
+	}
 	o := p.try(ctx, ask{config: c})
 	switch o.kind() {
 	case taken:
 		return yes("%s was chosen of %d offered", o.Observed.CipherSuite, len(list))
 	case refused:
+		p.struck, p.refusal = append(p.struck, list...), o.word()
 		return no("%d offered: %s", len(list), o.word())
 	}
 	return o.unanswered()
@@ -61,57 +99,48 @@ func askDHE(ctx context.Context, p *prober) shakedown.Answer {
 		info, _ := suite.Lookup(id)
 		return info.KeyExchange != suite.KeyExchangeDHE
 	})
+	p.sweep(ctx)
+	if len(p.unrefused(dhe)) == 0 {
+		return no("%d offered: %s", len(dhe), p.refusal)
+	}
 	o := p.try(ctx, ask{config: c})
 	switch o.kind() {
 	case taken:
 		return yes("%s with a prime of %d bits", o.Observed.CipherSuite, o.Observed.DHBits)
 	case refused:
+		p.struck = append(p.struck, c.CipherSuites...)
 		return no("%s", o.word())
 	}
 	return o.unanswered()
 }
 
-// eliminate finds all of a list that a server takes: it offers what is left,
-// strikes out what was chosen, and ends when the server refuses. One connection
-// refutes all that is left at once; each other finds one.
-func eliminate[T comparable](ctx context.Context, p *prober, list []T, offer func([]T) ask, chosen func(*shakedown.Observed) T) ([]T, shakedown.Answer) {
-	var found []T
-	for len(list) > 0 {
-		o := p.try(ctx, offer(list))
-		switch o.kind() {
+// askSuites12 finds all that are left: it offers what was neither chosen nor
+// refused before, strikes out what is chosen, and ends when the server refuses.
+// One connection refutes all that is left at once; each other finds one.
+func askSuites12(ctx context.Context, p *prober) shakedown.Answer {
+	found := p.suitesSeen(shakedown.TLS12)
+	var a shakedown.Answer
+	for a.Verdict == "" {
+		left := slices.DeleteFunc(allSuites(shakedown.TLS12), func(id shakedown.CipherSuite) bool {
+			return slices.Contains(found, id) || slices.Contains(p.struck, id)
+		})
+		if len(left) == 0 {
+			a = yes("all %d", len(found))
+			break
+		}
+		c := p.hello(shakedown.TLS12)
+		c.CipherSuites = left
+		switch o := p.try(ctx, ask{config: c}); o.kind() {
 		case taken:
-			c := chosen(&o.Observed)
-			i := slices.Index(list, c)
-			if i < 0 {
-				return found, unsure("the server chose %v, which was not offered", c)
-			}
-			found = append(found, c)
-			list = slices.Delete(slices.Clone(list), i, i+1)
+			found = append(found, o.Observed.CipherSuite)
 		case refused:
-			return found, yes("%d found; the rest was refused: %s", len(found), o.word())
+			a = yes("%d found; the rest was refused: %s", len(found), o.word())
 		default:
-			return found, unsure("%d found, then: %s", len(found), o.word())
+			a = unsure("%d found, then: %s", len(found), o.word())
 		}
 	}
-	return found, yes("all %d", len(found))
-}
-
-func askSuites13(ctx context.Context, p *prober) shakedown.Answer {
-	return p.listSuites(ctx, shakedown.TLS13)
-}
-
-func askSuites12(ctx context.Context, p *prober) shakedown.Answer {
-	return p.listSuites(ctx, shakedown.TLS12)
-}
-
-func (p *prober) listSuites(ctx context.Context, v shakedown.Version) shakedown.Answer {
-	found, a := eliminate(ctx, p, allSuites(v), func(list []shakedown.CipherSuite) ask {
-		c := p.hello(v)
-		c.CipherSuites = list
-		return ask{config: c}
-	}, func(o *shakedown.Observed) shakedown.CipherSuite { return o.CipherSuite })
-	s := p.suitesOf(v)
-	s.Found, s.Complete = found, a.Verdict == shakedown.Yes
+	s := p.suitesOf(shakedown.TLS12)
+	s.Found, s.Complete = inOrder(allSuites(shakedown.TLS12), found), a.Verdict == shakedown.Yes
 	return a
 }
 
@@ -126,12 +155,17 @@ func (p *prober) suitesOf(v shakedown.Version) *Suites {
 	return &p.seen.Suites[len(p.seen.Suites)-1]
 }
 
-// askPreference offers two suites in both orders, in TLS 1.2 if it is spoken,
-// since servers leave TLS 1.3 to clients.
+// askPreference looks at what was chosen of lists in several orders. If that does
+// not tell, it offers two suites in both orders, in TLS 1.2 if it is spoken, since
+// servers leave TLS 1.3 to clients.
 func askPreference(ctx context.Context, p *prober) shakedown.Answer {
 	v := shakedown.TLS12
 	if !p.seen.is("tls12", shakedown.Yes) {
 		v = shakedown.TLS13
+	}
+	if whose, a := p.choices(v); whose != "" {
+		p.suitesOf(v).Preference = whose
+		return a
 	}
 	pair := []shakedown.CipherSuite{shakedown.TLS_AES_128_GCM_SHA256, shakedown.TLS_AES_256_GCM_SHA384}
 	if v == shakedown.TLS12 {
@@ -139,6 +173,11 @@ func askPreference(ctx context.Context, p *prober) shakedown.Answer {
 		if c := p.first(); c != nil && !strings.HasPrefix(c.chain.Chain.Key(), "RSA") {
 			pair = []shakedown.CipherSuite{shakedown.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, shakedown.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}
 		}
+	}
+	// Servers that go by their own order may yet prefer ChaCha20 for clients that do.
+	seen := slices.DeleteFunc(p.suitesSeen(v), func(id shakedown.CipherSuite) bool { return strings.Contains(id.String(), "CHACHA20") })
+	if len(seen) > 1 {
+		pair = seen[:2]
 	}
 	var chose [2]shakedown.CipherSuite
 	for i := range chose {
@@ -158,56 +197,42 @@ func askPreference(ctx context.Context, p *prober) shakedown.Answer {
 	return no("the first of %s and %s that was offered, in both orders", pair[0], pair[1])
 }
 
-// askGroups offers no key share, so that the server has to name a group. Finite
-// fields are asked for together: who has one has all, and few clients take any.
-func askGroups(ctx context.Context, p *prober) shakedown.Answer {
-	offer := func(list []shakedown.Group) ask {
-		c := p.hello(shakedown.TLS13)
-		c.Groups, c.KeyShares = list, []shakedown.Group{}
-		return ask{config: c}
-	}
-	finite := func(g shakedown.Group) bool { return g>>8 == shakedown.FFDHE2048>>8 }
-	all := suite.Groups(shakedown.TLS13)
-	var fields []shakedown.Group
-	for _, g := range all {
-		if finite(g) {
-			fields = append(fields, g)
+// choices tells whose order counts by the full handshakes made so far. The
+// client's, if each time the first of what the server is known to take was chosen,
+// and one suite was chosen over another and the other over it. The server's, if it
+// was not always the first. Otherwise it is empty.
+func (p *prober) choices(v shakedown.Version) (whose string, a shakedown.Answer) {
+	known := p.suitesSeen(v)
+	over := map[[2]shakedown.CipherSuite]bool{}
+	both, first, n := false, true, 0
+	for _, o := range p.log {
+		if !p.own(o, v) || o.resumed() || len(o.ask.config.CipherSuites) == 0 {
+			continue
+		}
+		n++
+		before := true // what comes before the one chosen
+		for _, id := range o.ask.config.CipherSuites {
+			switch {
+			case id == o.Observed.CipherSuite:
+				before = false
+			case slices.Contains(known, id):
+				over[[2]shakedown.CipherSuite{o.Observed.CipherSuite, id}] = true
+				both = both || over[[2]shakedown.CipherSuite{id, o.Observed.CipherSuite}]
+				first = first && !before
+			}
 		}
 	}
-	found, a := eliminate(ctx, p, slices.DeleteFunc(all, finite), offer, func(o *shakedown.Observed) shakedown.Group { return o.Group })
-	p.seen.Groups = found
-	if a.Verdict != shakedown.Yes {
-		return a
+	switch {
+	case first && both:
+		return "client", no("the first that it knows of %s in different orders was chosen each time", plural(n, "list"))
+	case !first:
+		text := "what was chosen was not always the first that it knows"
+		if both {
+			text += ", though the client's order made a difference"
+		}
+		return "server", yes("%s in different orders: %s", plural(n, "list"), text)
 	}
-	switch o := p.try(ctx, offer(fields)); o.kind() {
-	case taken:
-		p.seen.Groups = append(p.seen.Groups, o.Observed.Group)
-		a.Evidence += fmt.Sprintf("; of finite fields, %s at least", o.Observed.Group)
-	case refused:
-		a.Evidence += "; no finite field"
-	default:
-		return unsure("%s; finite fields: %s", a.Evidence, o.word())
-	}
-	return a
-}
-
-// askSchemes takes whole handshakes: the scheme comes with the signature.
-func askSchemes(ctx context.Context, p *prober) shakedown.Answer {
-	all := p.config(shakedown.ModeFull, shakedown.TLS13)
-	list := []shakedown.SignatureScheme{
-		shakedown.ECDSASecp256r1, shakedown.ECDSASecp384r1, shakedown.ECDSASecp521r1, shakedown.Ed25519, shakedown.Ed448,
-		shakedown.RSAPSSRSAESHA256, shakedown.RSAPSSRSAESHA384, shakedown.RSAPSSRSAESHA512,
-		shakedown.RSAPSSPSSSHA256, shakedown.RSAPSSPSSSHA384, shakedown.RSAPSSPSSSHA512,
-	}
-	found, a := eliminate(ctx, p, list, func(list []shakedown.SignatureScheme) ask {
-		c := all
-		// Chains are signed in other ways too; PKCS #1 never signs a handshake of
-		// TLS 1.3 (RFC 8446, section 4.2.3).
-		c.SignatureSchemes = append(slices.Clone(list), shakedown.RSAPKCS1SHA256, shakedown.RSAPKCS1SHA384, shakedown.RSAPKCS1SHA512)
-		return ask{config: c}
-	}, func(o *shakedown.Observed) shakedown.SignatureScheme { return o.SignatureScheme })
-	p.seen.SignatureSchemes = found
-	return a
+	return "", a
 }
 
 // names joins values.

@@ -56,7 +56,10 @@ func TestSlower(t *testing.T) {
 			again.outcomes = append(again.outcomes, made(shakedown.ModeSessionID, 0, 0, 5*ms1, 8*ms1, 9*ms1, test.resumed+i))
 		}
 		p := newProber(&Plan{}, &Target{}, targetAddress)
-		p.seen.Resumption = []Resumption{{Mechanism: MechanismSessionID, AtOnce: 6, Tried: 6, Resumed: 6}, {Mechanism: MechanismSessionID, AtOnce: 1, Tried: 6, Resumed: 6}}
+		p.seen.Resumption = []Resumption{{Mechanism: MechanismSessionID, AtOnce: 6}, {Mechanism: MechanismSessionID, AtOnce: 1}}
+		for i := range p.seen.Resumption {
+			p.seen.Resumption[i].join(wave{6, 6})
+		}
 		sessionID.judge(p)
 		p.seen.Timing = []Timing{full.timing(full), again.timing(full)}
 		p.markSlower()

@@ -60,14 +60,19 @@ func Median(values []float64) Estimate {
 // standard errors it stays within [0, 1] and says something at k = 0 and k = n.
 // With n = 0 it is the whole of [0, 1]. Without 0 <= k <= n there is no
 // proportion, and both bounds are NaN.
-func Wilson(k, n int64) (low, high float64) {
-	if k < 0 || n < 0 || k > n {
+func Wilson(k, n int64) (low, high float64) { return WilsonClustered(k, n, 1) }
+
+// WilsonClustered is [Wilson] for tries that are not independent: effect is by how
+// much the variance of k is greater than if they were (the design effect of Kish
+// 1965), at least 1, so that n tries count for n/effect.
+func WilsonClustered(k, n int64, effect float64) (low, high float64) {
+	if k < 0 || n < 0 || k > n || !(effect >= 1) {
 		return math.NaN(), math.NaN()
 	}
 	if n == 0 {
 		return 0, 1
 	}
-	p, m := float64(k)/float64(n), float64(n)
+	p, m := float64(k)/float64(n), float64(n)/effect
 	centre := (p + z*z/(2*m)) / (1 + z*z/m)
 	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	low, high = max(0, centre-half), min(1, centre+half)
