@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/certificate"},
 	{"handshake"},
 	{"internal/load", "internal/check", "internal/server", "internal/lint"},
-	{"internal/lab"},
+	{"internal/lab", "internal/audit"},
 	{"internal/report"},
 	{"cmd/shakedown", "cmd/peers"},
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"shakedown/internal/audit"
 	"shakedown/internal/lint"
 	"shakedown/internal/nginx"
 )
@@ -29,6 +31,9 @@ type linter struct {
 	dryRun      bool
 	mainFile    string
 	noTest      bool
+	against     string
+	names       []string
+	budget      int
 	binary      nginx.Binary
 	options     lint.Options
 	reports     []*lint.Report
@@ -54,12 +59,17 @@ its surroundings may set is not judged.
 A comment "# shakedown:ignore RULE reason" answers a finding: behind a directive for
 that one, on a line of its own for the next one with all it holds.
 
+With --against the running server is asked, by the questions of check, and held
+against the file: a reload forgotten, another file in force. Each difference is a
+finding (RUNNING-DIFFERS); what the server does not tell is no difference.
+
 Exit codes: 0 nothing found, 1 findings, 2 a file could not be judged.`,
 		Example: `  shakedown lint /etc/nginx/nginx.conf
   shakedown lint --hosts 4 --sessions-per-second 200 nginx.conf
   shakedown lint --nginx-version 1.27.5 --openssl-version 3.5.0 -o sarif site.conf
   shakedown lint --explain DEF-TICKETS-MIX
-  shakedown lint --fix --dry-run /etc/nginx/nginx.conf`,
+  shakedown lint --fix --dry-run /etc/nginx/nginx.conf
+  shakedown lint --against shop.example /etc/nginx/nginx.conf`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), a, args) },
 	}
 	about := pflag.NewFlagSet("about", pflag.ContinueOnError)
@@ -78,7 +88,11 @@ Exit codes: 0 nothing found, 1 findings, 2 a file could not be judged.`,
 	repair.BoolVar(&l.dryRun, "dry-run", false, "with --fix: show the diff alone")
 	repair.StringVar(&l.mainFile, "main", "", "with --fix: main `file` to try with nginx -t (default: the file given, if it is one)")
 	repair.BoolVar(&l.noTest, "no-test", false, "with --fix: do not try the outcome with nginx -t")
-	addFlags(cmd, section{"About the server", about}, section{"What to tell", what}, section{"Repair", repair}, l.output.flags("text", "json", "sarif"))
+	running := pflag.NewFlagSet("running", pflag.ContinueOnError)
+	running.StringVar(&l.against, "against", "", "tell where the server at `HOST[:PORT]` does something else than the file says")
+	running.StringSliceVar(&l.names, "sni", nil, "with --against: `names` to ask for (default: one of each server of the file)")
+	running.IntVar(&l.budget, "max-connections", audit.DefaultMaxConnections, "with --against: make at most this many connections for each name")
+	addFlags(cmd, section{"About the server", about}, section{"What to tell", what}, section{"The running server", running}, section{"Repair", repair}, l.output.flags("text", "json", "sarif"))
 	return cmd
 }
 
@@ -86,7 +100,9 @@ func (l *linter) run(ctx context.Context, a *app, paths []string) error {
 	l.rules = lint.Rules()
 	switch {
 	case l.list:
-		return lint.WriteRules(a.stdout, l.rules)
+		return lint.WriteRules(a.stdout, append(l.rules, lint.RunningDiffers()))
+	case strings.EqualFold(l.explain, lint.RunningDiffers().ID):
+		return lint.WriteExplanation(a.stdout, lint.RunningDiffers())
 	case l.explain != "":
 		rule, err := lint.FindRule(l.explain)
 		if err != nil {
@@ -99,6 +115,10 @@ func (l *linter) run(ctx context.Context, a *app, paths []string) error {
 		return failed("", "--fail-on: unknown severity %q (one of error, warning, info)", l.failOn)
 	case l.dryRun && !l.fix:
 		return failed("add --fix", "--dry-run is for --fix")
+	case l.against != "" && (l.fix || l.effective || len(paths) != 1):
+		return failed("", "--against takes one file, and neither --fix nor --effective")
+	case l.against == "" && len(l.names) > 0:
+		return failed("add --against", "--sni is for --against")
 	}
 	if err := l.versions(ctx); err != nil {
 		return err
@@ -118,6 +138,11 @@ func (l *linter) run(ctx context.Context, a *app, paths []string) error {
 			}
 		}
 		return l.notJudged(a)
+	}
+	if l.against != "" && len(l.reports) > 0 {
+		if err := l.compare(ctx, a); err != nil {
+			return err
+		}
 	}
 	if l.fix {
 		if err := l.repair(ctx, a); err != nil {
@@ -162,7 +187,7 @@ func (l *linter) write(a *app) error {
 	err := l.output.write(a, nil, map[string]func(io.Writer) error{
 		"text":  func(w io.Writer) error { return lint.WriteText(w, l.reports, l.showIgnored) },
 		"json":  func(w io.Writer) error { return lint.WriteJSON(w, l.reports, l.failures, l.options) },
-		"sarif": func(w io.Writer) error { return lint.WriteSARIF(w, l.reports, l.rules) },
+		"sarif": func(w io.Writer) error { return lint.WriteSARIF(w, l.reports, append(l.rules, lint.RunningDiffers())) },
 	})
 	if err != nil {
 		return err
@@ -170,6 +195,9 @@ func (l *linter) write(a *app) error {
 	for _, r := range l.reports {
 		for _, note := range r.Notes {
 			fmt.Fprintf(a.stderr, "note: %s\n", note)
+		}
+		for _, c := range r.Compared {
+			tellComparison(a.stderr, &c)
 		}
 		fmt.Fprintf(a.stderr, "%s: %s (nginx %s%s)\n", r.Path, r.Summary(), l.options.Nginx, l.withOpenSSL())
 	}

@@ -22,6 +22,7 @@ var checks = map[string]func(*checker){
 	"DEF-CONFCMD-LOST":         checkDefConfCmdLost,
 	"DEF-CURVE":                checkDefCurve,
 	"DEF-EARLY":                checkDefEarly,
+	"DEF-PREFER":               checkDefPrefer,
 	"DEF-PROTO":                checkDefProto,
 	"DEF-PROTO-IMPLICIT":       checkDefProtoImplicit,
 	"DEF-REJECT-NOTLS":         checkDefRejectNoTLS,

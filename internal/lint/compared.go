@@ -76,6 +76,7 @@ func (r *Report) Differ(c *Comparison, row Row, at *nginx.Directive) {
 		f.EndCol = at.Pos.Col + len(source)
 	}
 	r.Findings = append(r.Findings, f)
+	r.sort()
 }
 
 // Decider returns the server whose value of a directive counts for handshakes with s on k.

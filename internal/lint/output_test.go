@@ -136,7 +136,7 @@ func TestSARIF(t *testing.T) {
 		t.Error(err)
 	}
 	run := parsed.Runs[0]
-	if len(run.Results) != len(report.Findings)+len(report.Ignored) || len(run.Tool.Driver.Rules) != 71 {
+	if len(run.Results) != len(report.Findings)+len(report.Ignored) || len(run.Tool.Driver.Rules) != 72 {
 		t.Errorf("%d results, %d rules", len(run.Results), len(run.Tool.Driver.Rules))
 	}
 	suppressed := 0

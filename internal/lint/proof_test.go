@@ -41,6 +41,12 @@ func TestProofs(t *testing.T) {
 			return l.resumes("b.example", nil, nil)
 		}},
 		{rule: "DEF-PROTO", bad: "fire-without13", wants: [2]string{"TLS 1.2", "TLS 1.3"}, observe: version("b.example")},
+		{rule: "DEF-PREFER", wants: [2]string{"fails", "full"}, observe: func(l *live) string {
+			return verdict(l.dial("shop.example", curves(tls.X25519, tls.CurveP384))) // is asked for a share of secp384r1
+		}},
+		{rule: "DEF-PREFER", wants: [2]string{"full", "full"}, observe: func(l *live) string {
+			return verdict(l.dial("shop.example", curves(tls.CurveP384))) // is not
+		}},
 		{rule: "DEF-PROTO-IMPLICIT", wants: [2]string{"TLS 1.2", "TLS 1.3"}, observe: version("shop.example")},
 		{rule: "DEF-CURVE", with: both, wants: [2]string{"full", "fails"}, observe: func(l *live) string {
 			return verdict(l.dial("shop.example", curves(tls.CurveP384))) // the server named allows X25519 and P-256 alone

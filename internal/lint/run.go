@@ -77,11 +77,15 @@ func Run(path string, rules []*Rule, opt Options) (*Report, error) {
 	}
 	report := &Report{Path: path, Options: opt, Model: c.Model}
 	c.ignore(report, rules)
-	slices.SortFunc(report.Findings, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Offset, b.Pos.Offset), cmp.Compare(a.Rule.ID, b.Rule.ID))
-	})
+	report.sort()
 	report.Notes = slices.Sorted(maps.Keys(c.notes))
 	return report, nil
+}
+
+func (r *Report) sort() {
+	slices.SortStableFunc(r.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Offset, b.Pos.Offset), cmp.Compare(a.Rule.ID, b.Rule.ID))
+	})
 }
 
 // ignore sorts the findings into those a comment answers and the others. "# shakedown:ignore RULE reason" on a line of its

@@ -122,6 +122,26 @@ func checkDefProto(c *checker) {
 	})
 }
 
+// Found by asking a running nginx for its groups (lint --against), then shown by TestProofs.
+func checkDefPrefer(c *checker) {
+	const name = "ssl_prefer_server_ciphers"
+	if !c.before(1, 29, 2) {
+		return
+	}
+	c.others(func(k *nginx.Socket, d, s server) {
+		if prefers(s) == prefers(d) || !lists(d, "TLSv1.3") || c.unsure(s, name) || c.unsure(d, name) {
+			return
+		}
+		f := c.report(at(s, name), "%s for %s and %s for the default server %s of %s: a client that is asked for another key share and lists suites in another order than OpenSSL fails (illegal_parameter)",
+			s.Get(name).Words, s.Name(), d.Get(name).Words, d.Name(), k.Key)
+		if list, _ := groups(d); list != nil && !slices.Contains(list, "X25519") {
+			f.Message += "; the groups lack X25519, so browsers are asked"
+			f.as(Error)
+		}
+		f.fix(c.toHTTP(s, name)...)
+	})
+}
+
 // implicitlyWithout13: the default server names no protocols, its release's default lacks TLS 1.3, and s wants it.
 func implicitlyWithout13(c *checker, d, s server) bool {
 	return c.before(1, 23, 4) && !c.Fragment && !d.Get("ssl_protocols").Set() && lists(s, "TLSv1.3")
