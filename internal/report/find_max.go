@@ -226,6 +226,8 @@ func (f *FindMax) WriteText(w io.Writer, s Style) error {
 
 func (f *FindMax) best() string {
 	switch {
+	case f.Best == nil && f.Interrupted:
+		return "not known: the search was interrupted before one was kept"
 	case f.Best == nil:
 		return "none: no rate tried was kept"
 	case f.Broken == nil:
