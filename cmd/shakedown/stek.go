@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,15 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"shakedown"
-	"shakedown/handshake"
 	"shakedown/internal/lint"
 	"shakedown/internal/nginx"
-	"shakedown/internal/starttls"
 	"shakedown/internal/stek"
 )
 
-// ticketKeys makes, shows, rotates and verifies session ticket keys.
+// ticketKeys makes, inspects, rotates and verifies session ticket keys.
 type ticketKeys struct {
 	connection
 	server string
@@ -36,24 +31,25 @@ type ticketKeys struct {
 	dryRun bool
 	config string
 	reload string
-	keys   string
+	keys   []string
+	tries  int
 }
 
 func (a *app) stekCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stek",
-		Short: "Make, show, rotate and verify session ticket keys",
+		Short: "Make, inspect, rotate and verify session ticket keys",
 		Long: `Stek keeps the keys servers encrypt session tickets with. A set has three: the
 current one encrypts, the next is on every host before one uses it, the previous
 decrypts until its tickets have expired. Only names of keys are ever shown.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return failed("one of new, show, rotate, verify", "unknown verb %q", args[0])
+				return failed("one of new, inspect, rotate, verify", "unknown verb %q", args[0])
 			}
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.stekNewCommand(), a.stekShowCommand(), a.stekRotateCommand(), a.stekVerifyCommand())
+	cmd.AddCommand(a.stekNewCommand(), a.stekInspectCommand(), a.stekRotateCommand(), a.stekVerifyCommand())
 	return cmd
 }
 
@@ -142,26 +138,27 @@ func (t *ticketKeys) create(ctx context.Context, a *app, path string) error {
 	return nil
 }
 
-func (a *app) stekShowCommand() *cobra.Command {
+func (a *app) stekInspectCommand() *cobra.Command {
 	t := &ticketKeys{}
 	cmd := &cobra.Command{
-		Use:   "show PATH...",
-		Short: "Show names, sizes and ages of keys",
-		Long: `Show tells the name, size, age and mode of key files, or of all keys in a directory,
+		Use:     "inspect PATH...",
+		Aliases: []string{"show"},
+		Short:   "Tell names, sizes and ages of keys",
+		Long: `Inspect tells the name, size, age and mode of key files, or of all keys in a directory,
 and what a file is that nginx would refuse: with a line break, in base64, in hex.
 haproxy's files are shown with the role of each key.
 
 Exit code 1: a file is no key, or others may read it.`,
-		Example: "  shakedown stek show /etc/nginx/tickets",
-		RunE:    func(cmd *cobra.Command, args []string) error { return t.show(cmd.Context(), a, args) },
+		Example: "  shakedown stek inspect /etc/nginx/tickets",
+		RunE:    func(cmd *cobra.Command, args []string) error { return t.inspect(cmd.Context(), a, args) },
 	}
 	addFlags(cmd)
 	return cmd
 }
 
-func (t *ticketKeys) show(ctx context.Context, a *app, paths []string) error {
+func (t *ticketKeys) inspect(ctx context.Context, a *app, paths []string) error {
 	if len(paths) == 0 {
-		return failed("such as: shakedown stek show /etc/nginx/tickets", "no path is given")
+		return failed("such as: shakedown stek inspect /etc/nginx/tickets", "no path is given")
 	}
 	var files []string
 	for _, path := range paths {
@@ -322,113 +319,4 @@ func (t *ticketKeys) try(ctx context.Context, when string) error {
 		return failed("", "%s: %w", when, err)
 	}
 	return nil
-}
-
-func (a *app) stekVerifyCommand() *cobra.Command {
-	t := &ticketKeys{}
-	cmd := &cobra.Command{
-		Use:   "verify [flags] --keys PATH TARGET...",
-		Short: "Tell which host encrypts its tickets with which key",
-		Long: `Verify takes a handshake with every address of the targets, as psk and if that
-brings no ticket as ticket, and compares the name in the ticket with the keys.
-
-Exit code 1: a host uses another key than the current one, or gives no ticket.`,
-		Example: "  shakedown stek verify --keys /etc/nginx/tickets shop.example 192.0.2.7:443",
-		RunE:    func(cmd *cobra.Command, args []string) error { return t.verify(cmd.Context(), a, args) },
-	}
-	own := pflag.NewFlagSet("verify", pflag.ContinueOnError)
-	t.serverFlag(own)
-	own.StringVar(&t.keys, "keys", "", "the `path` of the keys")
-	addFlags(cmd, section{"Verify", own}, t.connection.flags(shakedown.WorkFull)[0])
-	return cmd
-}
-
-func (t *ticketKeys) verify(ctx context.Context, a *app, targets []string) error {
-	if t.keys == "" || len(targets) == 0 {
-		return failed("such as: shakedown stek verify --keys /etc/nginx/tickets shop.example", "--keys and a target are wanted")
-	}
-	store, err := t.store(t.keys)
-	if err != nil {
-		return err
-	}
-	set, err := store.Load(ctx)
-	if err != nil {
-		return failed("", "%w", err)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	hosts, current := 0, 0
-	for _, text := range targets {
-		target, err := t.target(ctx, text)
-		if err != nil {
-			return err
-		}
-		for _, address := range addresses(target) {
-			hosts++
-			role, err := t.ask(ctx, target, address.String(), set)
-			if role == "current" {
-				current++
-			}
-			t.tell(w, text, address.String(), role, err)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return failed("", "%w", err)
-	}
-	if current < hosts {
-		return unmet("%d of %d addresses encrypt with the current key %s", current, hosts, set.Current)
-	}
-	return nil
-}
-
-func (t *ticketKeys) tell(w io.Writer, target, address, role string, err error) {
-	switch {
-	case err != nil:
-		fmt.Fprintf(w, "%s\t%s\tno ticket: %v\n", target, address, err)
-	case role == "":
-		fmt.Fprintf(w, "%s\t%s\tanother key\n", target, address)
-	default:
-		fmt.Fprintf(w, "%s\t%s\t%s\n", target, address, role)
-	}
-}
-
-// ask returns the role of the key that made a ticket of this address, "" when it is none of the set.
-func (t *ticketKeys) ask(ctx context.Context, target shakedown.Target, address string, set stek.Set) (string, error) {
-	var last error
-	for _, mode := range []shakedown.Mode{shakedown.ModePSK, shakedown.ModeTicket} {
-		ticket, err := t.ticket(ctx, target, address, mode)
-		if err == nil {
-			return set.Which(ticket), nil
-		}
-		last = err
-	}
-	return "", last
-}
-
-func (t *ticketKeys) ticket(ctx context.Context, target shakedown.Target, address string, mode shakedown.Mode) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.connection.timeout)
-	defer cancel()
-	cfg, err := t.connection.config(target)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Mode = mode
-	made, err := client(cfg)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, errors.New(handshake.DialFailure(err).Text)
-	}
-	defer conn.Close()
-	if target.StartTLS != "" {
-		if err := starttls.Upgrade(ctx, conn, target.StartTLS, target.ServerName); err != nil {
-			return nil, err
-		}
-	}
-	session, err := handshake.Fetch(ctx, conn, made)
-	if err != nil {
-		return nil, err
-	}
-	return session.Ticket, nil
 }
