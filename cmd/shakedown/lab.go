@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"shakedown/internal/host"
 	"shakedown/internal/lab"
 	"shakedown/internal/report"
 	"shakedown/internal/server"
@@ -212,6 +213,7 @@ type labRun struct {
 	overrides lab.Overrides
 	dir       string
 	resume    string
+	quick     bool
 }
 
 func (a *app) labRunCommand() *cobra.Command {
@@ -220,8 +222,8 @@ func (a *app) labRunCommand() *cobra.Command {
 		Use:   "run [flags] PLAN",
 		Short: "Measure a plan, or go on with a run that was interrupted",
 		Long: `Run measures a plan: a file, or the name of one that comes with the program. The
-run directory gets plan, environment, raw results of every complete round and the
-servers' logs; ^C ends the run, which still reports, and --resume goes on with it.
+run directory gets plan, what shakedown host says of the machine, raw results of every
+complete round and the servers' logs; ^C ends the run, which still reports, and --resume goes on with it.
 
 Exit code 1: a cell could not be measured. Exit code 2: none could, or the run was
 interrupted.`,
@@ -242,6 +244,7 @@ interrupted.`,
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	fs.StringVar(&r.dir, "dir", "", "run `directory`; a new one is made here if none is given")
 	fs.StringVar(&r.resume, "resume", "", "go on with the run in this `directory`; --rounds and --budget may be raised")
+	fs.BoolVar(&r.quick, "quick", false, "do not measure the machine's primitives, as shakedown host does, before the first round")
 	addFlags(cmd, section{"Plan", labFlags(&r.overrides)}, section{"Run", fs}, r.output.flags("text", "json", "html", "csv"))
 	return cmd
 }
@@ -259,6 +262,12 @@ func (r *labRun) run(ctx context.Context, a *app, args []string) error {
 			p.clear()
 			fmt.Fprintln(a.stderr, text)
 		},
+	}
+	if !r.quick {
+		if options.Operations, err = hostOperations(); err != nil {
+			return failed("", "%w", err)
+		}
+		options.Machine = host.Budget
 	}
 	var plan *lab.Plan
 	if r.resume != "" {

@@ -46,7 +46,7 @@ func labInterrupt(t *testing.T, driver string, signal syscall.Signal) {
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(program)
-	cmd.Args = []string{"shakedown", "lab", "run", "same", "--server", driver, "--rounds", "1000", "--turn", "400ms", "--dir", dir}
+	cmd.Args = []string{"shakedown", "lab", "run", "same", "--server", driver, "--rounds", "1000", "--turn", "400ms", "--quick", "--dir", dir}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {

@@ -23,8 +23,15 @@ type Environment struct {
 	GOMAXPROCS int      `json:"gomaxprocs"`   // at most the CPU quota of the cgroup
 	Hypervisor string   `json:"hypervisor"`   // empty on bare metal, "unknown" if it does not tell
 	Features   []string `json:"features"`     // of the CPU, those that matter to TLS
-	Memory     int64    `json:"memory_bytes"`
-	GoVersion  string   `json:"go_version"`
+	// Governor says how the kernel chooses the frequency, such as performance;
+	// several, if CPUs differ. Both it and the frequencies, of CPU 0 and in
+	// hertz, are empty where the hypervisor keeps them to itself.
+	Governor     string `json:"governor"`
+	Frequency    int64  `json:"frequency_hz"`
+	FrequencyMax int64  `json:"frequency_max_hz"`
+	ClockSource  string `json:"clock_source"` // that the kernel tells the time by
+	Memory       int64  `json:"memory_bytes"`
+	GoVersion    string `json:"go_version"`
 	// Steal is filled in by who measures, from two ReadCPUTimes; nil is unknown.
 	Steal    *float64   `json:"steal_percent"`
 	Limits   *Limits    `json:"limits"`
@@ -65,7 +72,10 @@ func Describe(ctx context.Context) Environment {
 	if e.CPU == "" {
 		missing(errors.New("host: CPU model: the CPU does not tell"))
 	}
+	missing(e.readFrequency("/sys/devices/system/cpu"))
 	var err error
+	e.ClockSource, err = clockSource()
+	missing(err)
 	e.Kernel, err = kernel()
 	missing(err)
 	e.Memory, err = memory()

@@ -58,7 +58,7 @@ func TestEnvironmentJSON(t *testing.T) {
 	steal := 1.5
 	e := Environment{
 		OS: "linux", Arch: "amd64", Kernel: "Linux 6.1", CPU: "A CPU", CPUs: 4, Cores: 2, AllowedCPU: []int{0, 1}, GOMAXPROCS: 4,
-		Hypervisor: "KVM", Features: []string{"AES-NI"}, Memory: 1 << 30, GoVersion: "go1.26", Steal: &steal,
+		Hypervisor: "KVM", Features: []string{"AES-NI"}, Governor: "performance", Frequency: 2_000_000_000, FrequencyMax: 3_400_000_000, ClockSource: "tsc", Memory: 1 << 30, GoVersion: "go1.26", Steal: &steal,
 		Limits:   &Limits{OpenFiles: 1024, OpenFilesMax: 4096, PortLow: 32768, PortHigh: 60999, AcceptQueueMax: 4096, SYNBacklogMax: 2048},
 		Software: []Software{{Name: "nginx", Version: "1.22.1", Library: "OpenSSL 3.0.22", Path: "/usr/sbin/nginx"}},
 		NotSeen:  []string{},

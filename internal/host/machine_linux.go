@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,4 +136,52 @@ func memory() (int64, error) {
 		return 0, fmt.Errorf("host: memory size: %w", err)
 	}
 	return int64(uint64(info.Totalram) * uint64(info.Unit)), nil
+}
+
+// clockSource returns what the kernel tells the time by.
+func clockSource() (string, error) {
+	data, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if err != nil {
+		return "", fmt.Errorf("host: clock source: %w", err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// readFrequency reads the governor and the frequencies below directory, that of
+// the CPUs in /sys.
+func (e *Environment) readFrequency(directory string) error {
+	files, err := filepath.Glob(filepath.Join(directory, "cpu[0-9]*", "cpufreq", "scaling_governor"))
+	if err != nil {
+		return fmt.Errorf("host: frequency: %w", err)
+	}
+	if len(files) == 0 {
+		return errors.New("host: frequency and governor: the kernel does not show them (a virtual machine has none)")
+	}
+	var governors []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("host: governor: %w", err)
+		}
+		if g := strings.TrimSpace(string(data)); !slices.Contains(governors, g) {
+			governors = append(governors, g)
+		}
+	}
+	slices.Sort(governors)
+	e.Governor = strings.Join(governors, ", ")
+	for _, f := range []struct {
+		name string
+		hz   *int64
+	}{{"scaling_cur_freq", &e.Frequency}, {"cpuinfo_max_freq", &e.FrequencyMax}} {
+		data, err := os.ReadFile(filepath.Join(directory, "cpu0", "cpufreq", f.name))
+		if err != nil {
+			return fmt.Errorf("host: frequency: %w", err)
+		}
+		kHz, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+		if err != nil || kHz <= 0 || kHz > 1e9 {
+			return fmt.Errorf("host: frequency: %s holds %.20q", f.name, data)
+		}
+		*f.hz = kHz * 1000
+	}
+	return nil
 }

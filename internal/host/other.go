@@ -66,3 +66,7 @@ func PinProcess(pid int, cpus ...int) error { return notSeen("binding a process 
 func kernel() (string, error) { return "", notSeen("kernel version") }
 
 func memory() (int64, error) { return 0, notSeen("memory size") }
+
+func clockSource() (string, error) { return "", notSeen("clock source") }
+
+func (e *Environment) readFrequency(string) error { return notSeen("frequency and governor") }

@@ -18,6 +18,8 @@ type Primitive struct {
 	N       int     `json:"n"`
 	Low     float64 `json:"low"` // interval of the median at 95% or more
 	High    float64 `json:"high"`
+	// BytesPerS is PerS in bytes; nil where no data are worked on.
+	BytesPerS *float64 `json:"bytes_per_s"`
 }
 
 // A Scale is how much faster all CPUs together are than one.
@@ -152,6 +154,10 @@ func summarize(rates [][][]float64, operations []Operation, threads []int) Rates
 			}
 			p := Primitive{Name: op.Name, Work: op.Work, Threads: count, N: len(rates)}
 			p.PerS, p.Low, p.High = median(values)
+			if op.Bytes > 0 {
+				bytes := p.PerS * float64(op.Bytes)
+				p.BytesPerS = &bytes
+			}
 			all.Primitives = append(all.Primitives, p)
 			if count > 1 && t == len(threads)-1 {
 				s := Scale{Name: op.Name, Threads: count, N: len(rates)}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,20 +23,15 @@ import (
 )
 
 func TestPrimitives(t *testing.T) {
-	extra := Sealing("aes-256-gcm seal", 32, func(key []byte) (cipher.AEAD, error) {
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, err
-		}
-		return cipher.NewGCM(block)
-	})
+	extra := Sealing("another seal", 32, newGCM)
 	rates, err := Primitives(t.Context(), time.Second, extra)
 	if err != nil {
 		t.Fatal(err)
 	}
 	threads := threadCounts(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
-	names := []string{"rsa-2048 sign", "rsa-3072 sign", "rsa-4096 sign", "ecdsa-p256 sign", "ecdsa-p384 sign", "ed25519 sign",
-		"x25519 exchange", "p256 exchange", "mlkem768 encapsulate", "aes-128-gcm seal", "aes-256-gcm seal"}
+	names := []string{"rsa-2048 sign", "rsa-2048 verify", "rsa-3072 sign", "rsa-3072 verify", "rsa-4096 sign", "rsa-4096 verify",
+		"ecdsa-p256 sign", "ecdsa-p256 verify", "ecdsa-p384 sign", "ecdsa-p384 verify", "ed25519 sign", "ed25519 verify",
+		"x25519 exchange", "p256 exchange", "p384 exchange", "mlkem768 encapsulate", "aes-128-gcm seal", "aes-256-gcm seal", "another seal"}
 	perS := map[string]float64{}
 	i := 0
 	for _, name := range names {
@@ -48,6 +44,12 @@ func TestPrimitives(t *testing.T) {
 			if !(0 < p.Low && p.Low <= p.PerS && p.PerS <= p.High) {
 				t.Errorf("%s with %d threads: %v is not within %v to %v", name, n, p.PerS, p.Low, p.High)
 			}
+			switch sealing := strings.HasSuffix(name, " seal"); {
+			case sealing != (p.BytesPerS != nil):
+				t.Errorf("%s: bytes per second %v", name, p.BytesPerS)
+			case sealing && *p.BytesPerS != recordSize*p.PerS:
+				t.Errorf("%s: %v bytes in %v records a second", name, *p.BytesPerS, p.PerS)
+			}
 			if n == 1 {
 				perS[name] = p.PerS
 			}
@@ -58,7 +60,7 @@ func TestPrimitives(t *testing.T) {
 	}
 	// The work of RSA signatures grows with the cube of the key's length, and
 	// that of P-256 is an order less: these hold on any machine.
-	for _, pair := range [][2]string{{"rsa-2048 sign", "rsa-4096 sign"}, {"ecdsa-p256 sign", "rsa-2048 sign"}, {"ecdsa-p256 sign", "ecdsa-p384 sign"}} {
+	for _, pair := range [][2]string{{"rsa-2048 sign", "rsa-4096 sign"}, {"rsa-2048 verify", "rsa-2048 sign"}, {"ecdsa-p256 sign", "rsa-2048 sign"}, {"ecdsa-p256 sign", "ecdsa-p384 sign"}} {
 		if perS[pair[0]] <= perS[pair[1]] {
 			t.Errorf("%s %v/s is not faster than %s %v/s", pair[0], perS[pair[0]], pair[1], perS[pair[1]])
 		}

@@ -272,32 +272,6 @@ func TestOutcomeIsJSON(t *testing.T) {
 	}
 }
 
-func TestParseSpeed(t *testing.T) {
-	for text, want := range map[string]float64{
-		"+F2:2:2048:2500.000000:53435.000000\n":                400e3,
-		"+F4:3:256:40000.0:13514.0\n":                          25e3,
-		"+F5:22:253:25000.000000:0.000040\n":                   40e3,
-		"+F6:0:253:Ed25519:20000.0:9443.333333\n":              50e3,
-		"+F2:0:2048:0.000644:0.000018\n":                       644e3, // OpenSSL 1.1.1
-		"+DTP:2048:private:rsa:1\n+F2:2:2048:2500.0:53435.0\n": 400e3,
-	} {
-		if got, err := parseSpeed([]byte(text)); err != nil || math.Abs(got-want) > 1 {
-			t.Errorf("%q: got %g, %v, want %g", text, got, err, want)
-		}
-	}
-	whole := "+F2:2:2048:2500.000000:53435.000000"
-	for n := range len("+F2:2:2048:") {
-		if _, err := parseSpeed([]byte(whole[:n])); err == nil {
-			t.Errorf("%q was read", whole[:n])
-		}
-	}
-	for _, bad := range []string{"+F2:2:2048:0:1", "+F2:2:2048:-3:1", "+F2:2:2048:NaN:1", "+F2:2:2048:+Inf:1"} {
-		if got, err := parseSpeed([]byte(bad)); err == nil {
-			t.Errorf("%q was read as %g", bad, got)
-		}
-	}
-}
-
 // TestRateLeavesOutTheDrain: with 10,000 connections the drain of a turn of one
 // second is most of what a summary counts.
 func TestRateLeavesOutTheDrain(t *testing.T) {

@@ -25,6 +25,9 @@ func caveats(o *Outcome, r *Record) []string {
 	if o.Rounds < stats.MinMedian {
 		add("%d rounds are too few for intervals, which take %d: nothing here tells a difference from chance", o.Rounds, stats.MinMedian)
 	}
+	if reasons := o.Environment.Reasons; len(reasons) > 0 {
+		add("before the first round this machine was not fit to measure on: %s", strings.Join(reasons, "; "))
+	}
 	var steals, others []float64
 	for _, round := range r.Rounds {
 		for _, m := range round.Measurements {

@@ -23,7 +23,7 @@
 //
 //	plan.yaml          the plan as it was read
 //	run.json           what was chosen beside it, and the cells that failed
-//	environment.json   the machine
+//	environment.json   the machine, as shakedown host -o json has it
 //	rounds/NN/ID.json  a [Measurement] for each cell, and primitives.json
 //	servers/ID/        configuration and logs of the cell's last server
 //	pki/               keys and certificates, made for this run alone

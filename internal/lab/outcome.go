@@ -24,9 +24,11 @@ func Metrics() []string { return []string{ServerCPU, Rate, P50, P99, Visit} }
 
 // Outcome is what a run came to.
 type Outcome struct {
-	Plan        PlanFacts        `json:"plan"`
-	Environment host.Environment `json:"environment"`
-	Started     time.Time        `json:"started"`
+	Plan PlanFacts `json:"plan"`
+	// Environment is the machine before the first round; its steal is that of
+	// the middle turn.
+	Environment host.Record `json:"environment"`
+	Started     time.Time   `json:"started"`
 	// Rounds are complete; Stopped says why there are fewer than were asked for.
 	Rounds  int    `json:"rounds"`
 	Stopped string `json:"stopped,omitempty"`

@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdh"
@@ -13,13 +11,10 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"shakedown"
@@ -134,61 +129,17 @@ var speedNames = map[string]string{
 	exchanging(dhName(2048)): "ffdh2048", exchanging(dhName(3072)): "ffdh3072", exchanging(dhName(4096)): "ffdh4096",
 }
 
-// speed runs openssl speed, which counts its own CPU time, on the first core
-// that this program may use: that of the server.
+// speed returns the CPU time of one operation by openssl speed, in nanoseconds.
 func (r *runner) speed(ctx context.Context, name string) (float64, error) {
 	algorithm, ok := speedNames[name]
 	if !ok {
 		return 0, fmt.Errorf("openssl speed does not measure %s", name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "openssl", "speed", "-mr", "-seconds", "1", algorithm)
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	done := make(chan error, 1)
-	go func() {
-		// A child inherits the cores of the thread that starts it. The thread is
-		// not given back, so that nobody else is bound by them.
-		runtime.LockOSThread()
-		if cores := r.environment.AllowedCPU; len(cores) > 1 {
-			if err := host.Pin(cores[0]); err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- cmd.Run()
-	}()
-	if err := <-done; err != nil {
-		return 0, fmt.Errorf("openssl speed: %w", err)
+	rates, err := host.OpenSSLSpeed(ctx, algorithm)
+	if err != nil {
+		return 0, err
 	}
-	return parseSpeed(out.Bytes())
-}
-
-// parseSpeed returns the CPU time of one operation from the output of openssl
-// speed -mr for one algorithm, such as "+F2:2:2048:2863.0:53435.0" for RSA with
-// signatures and verifications per second, or "+F6:0:253:Ed25519:24245:9443".
-// OpenSSL 1.1.1 has seconds for each in the place of rates.
-func parseSpeed(out []byte) (float64, error) {
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
-		fields := strings.Split(strings.TrimSpace(lines.Text()), ":")
-		if !strings.HasPrefix(fields[0], "+F") || len(fields) < 5 {
-			continue
-		}
-		v, err := strconv.ParseFloat(fields[3], 64)
-		if err != nil { // the name of a curve comes first
-			v, err = strconv.ParseFloat(fields[4], 64)
-		}
-		if err != nil || !(v > 0) || v > 1e12 {
-			return 0, fmt.Errorf("openssl speed: unreadable line %q", lines.Text())
-		}
-		if v > 1 {
-			v = 1 / v // nothing that signs takes a second
-		}
-		return v * 1e9, nil
-	}
-	return 0, errors.New("openssl speed: no result in its output")
+	return 1e9 / rates[0], nil
 }
 
 // goTurn is how long an operation in this program is measured.

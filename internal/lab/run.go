@@ -26,6 +26,11 @@ type Options struct {
 	// Command is that of [server.Embedded], whose CPU time could otherwise not be
 	// told from the load's.
 	Command []string
+	// Machine is how long the primitives of the machine are measured before the
+	// first round, these operations beside those that package host has; without a
+	// time, none is.
+	Machine    time.Duration
+	Operations []host.Operation
 	// Say is told what goes on, in a line; Warn what went wrong with a cell. Both
 	// may be nil.
 	Say  func(string)
@@ -37,7 +42,7 @@ type runner struct {
 	options      Options
 	plan         *Plan
 	cells        []*Cell // those still measured
-	environment  host.Environment
+	environment  host.Record
 	state        state
 	done         int // rounds
 	begun        time.Time
@@ -87,7 +92,14 @@ func (r *runner) begin(ctx context.Context) error {
 	if err := makeDir(r.path(roundsDir)); err != nil {
 		return err
 	}
-	r.environment = host.Describe(ctx)
+	environment, err := host.Examine(ctx, r.options.Machine, func(text string) { r.say("%s", text) }, r.options.Operations...)
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the first round")
+	}
+	if err != nil {
+		return fmt.Errorf("before the first round: %w", err)
+	}
+	r.environment = *environment
 	return errors.Join(
 		writeFile(r.path(planFile), r.plan.Text()),
 		writeJSON(r.path(environmentFile), r.environment),

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"shakedown"
+	"shakedown/internal/host"
 	"shakedown/internal/server"
 )
 
@@ -105,7 +106,7 @@ func TestRun(t *testing.T) {
 	for _, name := range []string{"embedded", "nginx"} {
 		t.Run(name, func(t *testing.T) {
 			needs(t, name)
-			r, err := startRun(t, t.Context(), tiny, Options{Overrides: Overrides{Server: name}})
+			r, err := startRun(t, t.Context(), tiny, Options{Overrides: Overrides{Server: name}, Machine: 300 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,6 +134,9 @@ func TestRun(t *testing.T) {
 			}
 			if len(o.Primitives) != 2 || len(o.Parts) != 2 {
 				t.Errorf("primitives %+v, parts %+v", o.Primitives, o.Parts)
+			}
+			if e := o.Environment; e.Schema != host.Schema || len(e.Primitives) == 0 || e.Fit != (len(e.Reasons) == 0) {
+				t.Errorf("the machine: %+v", e)
 			}
 			if name == "nginx" {
 				if text, err := os.ReadFile(filepath.Join(r.Dir, "servers", "c01", "error.log")); err != nil || len(text) == 0 {

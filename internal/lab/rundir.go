@@ -39,7 +39,7 @@ type Record struct {
 	Dir         string
 	Plan        *Plan
 	Cells       []*Cell
-	Environment host.Environment
+	Environment host.Record
 	Rounds      []Round // complete
 	state       state
 }

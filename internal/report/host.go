@@ -5,88 +5,17 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"shakedown/internal/host"
 )
 
 // HostSchema names the JSON of [Host].
-const HostSchema = "shakedown/host/v1"
+const HostSchema = host.Schema
 
 // Host says what this machine is, and whether it is fit to measure on.
-type Host struct {
-	Schema string `json:"schema"`
-	// Fit: nothing was found that makes figures of this machine unreliable.
-	Fit      bool     `json:"fit"`
-	Reasons  []string `json:"reasons"`  // why it is not
-	Cautions []string `json:"cautions"` // what to bear in mind all the same
-	host.Environment
-	// Busy is the share of all CPUs that other programs used in a second in
-	// which this one did nothing, in percent; null if it was not seen.
-	Busy *float64 `json:"busy_percent"`
-	host.Rates
-}
-
-const (
-	// maxSteal is the steal, in percent, from which figures suffer.
-	maxSteal = 2
-	// maxBusy is how much of the machine, in percent, others may use.
-	maxBusy = 10
-	// maxSpread is how far apart the bounds of a primitive's rate may be, as a
-	// fraction of it.
-	maxSpread = 0.15
-	// minFiles is the limit of open files under which a load is soon at its end.
-	minFiles = 4096
-	// minScaling is the least that a thread more should do of what one does.
-	minScaling = 0.7
-)
-
-// Judge works out whether the machine is fit, from all else.
-func (h *Host) Judge() {
-	h.Reasons, h.Cautions = []string{}, []string{}
-	unfit := func(format string, args ...any) { h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...)) }
-	caution := func(format string, args ...any) { h.Cautions = append(h.Cautions, fmt.Sprintf(format, args...)) }
-
-	if n := len(h.AllowedCPU); n == 1 || n == 0 && h.CPUs == 1 {
-		unfit("there is one CPU for client and server: each takes time from the other")
-	}
-	if h.Steal != nil && *h.Steal >= maxSteal {
-		unfit("the hypervisor gave %.1f%% of the time wanted to others (steal), %d%% is bearable", *h.Steal, maxSteal)
-	}
-	if h.Busy != nil && *h.Busy >= maxBusy {
-		unfit("other programs use %.1f%% of the CPUs, %d%% is bearable: end them, or wait", *h.Busy, maxBusy)
-	}
-	if worst, spread := h.unsteadiest(); spread > maxSpread {
-		unfit("the machine is unsteady: the rate of %s is known to within %s only, over %d rounds", worst.Name, percent(spread), worst.N)
-	}
-	if h.Limits != nil && h.Limits.OpenFiles < minFiles {
-		caution("this process may open %s files, and each connection is one: raise it with ulimit -n", number(h.Limits.OpenFiles))
-	}
-	for _, s := range h.Scaling {
-		if s.High < minScaling*float64(s.Threads) {
-			caution("%d threads do %s times the work of one at %s: cores share something, such as hyper-threads do", s.Threads, significant(s.Ratio), s.Name)
-			break // one is enough: they all share the same cores
-		}
-	}
-	if h.Hypervisor != "" {
-		caution("it is a virtual machine (%s): what its neighbours do is felt here, so compare in interleaved rounds only", h.Hypervisor)
-	}
-	if h.OS != "linux" {
-		caution("the CPU time of a server on this machine is seen on Linux only")
-	}
-	h.Fit = len(h.Reasons) == 0
-}
-
-// unsteadiest returns the primitive of one thread whose rate is known least
-// well, and the width of its interval as a fraction of it.
-func (h *Host) unsteadiest() (worst host.Primitive, spread float64) {
-	for _, p := range h.Primitives {
-		if w := (p.High - p.Low) / p.PerS; p.Threads == 1 && w > spread {
-			worst, spread = p, w
-		}
-	}
-	return worst, spread
-}
+type Host struct{ host.Record }
 
 // WriteText writes what the machine is and can.
 func (h *Host) WriteText(w io.Writer, s Style) error {
@@ -119,6 +48,12 @@ func (h *Host) writeMachine(t *strings.Builder) {
 	rows.add("system", fmt.Sprintf("%s %s, %s GB of memory", cmp.Or(h.Kernel, h.OS), h.Arch, significant(float64(h.Memory)/1e9)))
 	if h.Hypervisor != "" {
 		rows.add("hypervisor", h.Hypervisor)
+	}
+	if h.FrequencyMax > 0 {
+		rows.add("frequency", fmt.Sprintf("%s of %s GHz, governor %s", significant(float64(h.Frequency)/1e9), significant(float64(h.FrequencyMax)/1e9), h.Governor))
+	}
+	if h.ClockSource != "" {
+		rows.add("clock", h.ClockSource)
 	}
 	rows.add("steal", orUnseen(h.Steal)+" while busy")
 	rows.add("others", orUnseen(h.Busy)+" of the CPUs, over 1 s")
@@ -157,18 +92,50 @@ func (h *Host) writePrimitives(t *strings.Builder, s Style) {
 		t.WriteString("primitives were not measured\n")
 		return
 	}
-	rows := newTable("", "lrrrl")
-	rows.add("primitive", "threads", "per s", "µs each", "95% interval")
+	layout, head := "lrrrl", []string{"primitive", "threads", "per s", "µs each", "95% interval"}
+	sealing := slices.ContainsFunc(h.Primitives, func(p host.Primitive) bool { return p.BytesPerS != nil })
+	if sealing {
+		layout, head = layout+"r", append(head, "MB/s")
+	}
+	if len(h.OpenSSL) > 0 {
+		layout, head = layout+"r", append(head, "openssl")
+	}
+	rows := newTable("", layout)
+	rows.add(head...)
 	for _, p := range h.Primitives {
 		each := "-"
 		if p.PerS > 0 {
 			each = significant(1e6 * float64(p.Threads) / p.PerS)
 		}
-		rows.add(p.Name, number(p.Threads), number(int64(math.Round(p.PerS))), each, significant(p.Low)+" to "+significant(p.High))
+		cells := []string{p.Name, number(p.Threads), number(int64(math.Round(p.PerS))), each, significant(p.Low) + " to " + significant(p.High)}
+		if sealing {
+			throughput := ""
+			if p.BytesPerS != nil {
+				throughput = number(int64(math.Round(*p.BytesPerS / 1e6)))
+			}
+			cells = append(cells, throughput)
+		}
+		if len(h.OpenSSL) > 0 {
+			cells = append(cells, h.openSSL(p))
+		}
+		rows.add(cells...)
 	}
 	lines := rows.lines()
 	t.WriteString(s.Faint(lines[0]) + "\n" + strings.Join(lines[1:], "\n") + "\n")
 	if n := h.Primitives[0].N; n > 0 {
 		t.WriteString(s.Faint(fmt.Sprintf("medians of %s; µs of one thread's time", count(n, "round"))) + "\n")
 	}
+	if len(h.OpenSSL) > 0 {
+		t.WriteString(s.Faint("openssl: per s by openssl speed, in one thread and second of CPU time") + "\n")
+	}
+}
+
+// openSSL is what openssl speed says beside a primitive, if anything.
+func (h *Host) openSSL(p host.Primitive) string {
+	for _, s := range h.OpenSSL {
+		if s.Name == p.Name && p.Threads == 1 {
+			return number(int64(math.Round(s.PerS)))
+		}
+	}
+	return ""
 }

@@ -372,21 +372,24 @@ func TestDemoFewRounds(t *testing.T) {
 
 func TestHostText(t *testing.T) {
 	busy, steal := 50.0, 0.5
-	h := &Host{Schema: HostSchema, Environment: machine, Busy: &busy, Rates: host.Rates{
+	sealed := 16384 * 250_000.0
+	h := &Host{host.Record{Schema: HostSchema, Environment: machine, Busy: &busy, Rates: host.Rates{
 		Primitives: []host.Primitive{
 			{Name: "rsa-2048 sign", Work: "one signature", Threads: 1, PerS: 1000, N: 9, Low: 990, High: 1010},
 			{Name: "rsa-2048 sign", Work: "one signature", Threads: 2, PerS: 1200, N: 9, Low: 1100, High: 1300},
 			{Name: "x25519 exchange", Work: "one exchange", Threads: 1, PerS: 10_000, N: 9, Low: 7000, High: 10_500},
+			{Name: "aes-128-gcm seal", Work: "one record", Threads: 1, PerS: 250_000, N: 9, Low: 249_000, High: 251_000, BytesPerS: &sealed},
 		},
 		Scaling: []host.Scale{{Name: "rsa-2048 sign", Threads: 2, Ratio: 1.2, N: 9, Low: 1.1, High: 1.3}},
-	}}
+	}, OpenSSL: []host.Speed{{Name: "rsa-2048 sign", PerS: 1100}}}}
+	h.Governor, h.Frequency, h.FrequencyMax, h.ClockSource = "powersave", 1_200_000_000, 3_400_000_000, "hpet"
 	h.Steal = &steal
 	h.Judge()
 	golden(t, "host", text(t, h))
 	if h.Fit || len(h.Reasons) != 2 {
 		t.Errorf("fit %v because %q: want the busy CPUs and the unsteady rate", h.Fit, h.Reasons)
 	}
-	h = &Host{Environment: host.Environment{OS: "linux", CPUs: 4, AllowedCPU: []int{0, 1, 2, 3}}}
+	h = &Host{host.Record{Environment: host.Environment{OS: "linux", CPUs: 4, AllowedCPU: []int{0, 1, 2, 3}}}}
 	h.Judge()
 	if !h.Fit || len(h.Cautions) > 0 {
 		t.Errorf("fit %v because %q, cautions %q: want fit and none", h.Fit, h.Reasons, h.Cautions)

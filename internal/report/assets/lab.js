@@ -134,7 +134,10 @@
   page.append(el("p", { class: "faint" }, data.place));
   const e = data.environment;
   const facts = [
+    ["Fit to measure", e.schema ? (e.fit ? "yes" : "no, see the notes") : "not judged"],
     ["CPU", `${e.cpu}, ${e.cpus} CPUs`], ["CPU features", e.features.join(", ")], ["System", `${e.kernel}, ${e.arch}`],
+    ["Frequency", e.frequency_max_hz ? `${digits(e.frequency_hz / 1e9)} of ${digits(e.frequency_max_hz / 1e9)} GHz, governor ${e.governor}` : "not shown by the kernel"], ["Clock", e.clock_source || "not seen"],
+    ["Steal", e.steal_percent === null ? "not seen" : `${e.steal_percent.toFixed(1)}% in the middle turn`],
     ["Virtual", e.hypervisor || "no"], ["Memory", digits(e.memory_bytes / 2 ** 30) + " GiB"],
     ["Software", [...e.software.map((s) => `${s.name} ${s.version}${s.library ? " with " + s.library : ""}`), e.go_version].join("; ")],
     ["Measured", `${data.started.slice(0, 19).replace("T", " ")}, ${data.rounds} of ${data.plan.rounds} rounds`],
@@ -157,6 +160,7 @@
   saturation();
   course();
   parts();
+  machine();
   waterfall();
   details();
   page.append(el("footer", {}, "Made by Shakedown. Charts by Apache ECharts, Apache License 2.0. This page needs no network."));
@@ -390,6 +394,17 @@
     const t = section("Operations by themselves", data.primitives.length ? data.primitives[0].source : null);
     table(t, "operations", [{ head: "operation", of: (x) => x.name }, { head: "library", of: (x) => x.library },
       { head: "CPU", n: true, of: (x) => withInterval(x.cpu_ns, time), csv: [["cpu_ns", (x) => x.cpu_ns.median], ["low", (x) => x.cpu_ns.low], ["high", (x) => x.cpu_ns.high]] }, { head: "n", n: true, of: (x) => x.cpu_ns.n }], data.primitives);
+  }
+
+  function machine() {
+    if (!e.primitives?.length) return;
+    const s = section("What this machine can", `Operations of the load's program, ${e.primitives[0].n} rounds before the run, as shakedown host measures them. openssl speed is beside those it was asked about, by the CPU time of one thread.`);
+    const openssl = (p) => p.threads === 1 && e.openssl_speed.find((x) => x.name === p.name)?.per_s;
+    table(s, "machine", [{ head: "operation", of: (p) => p.name }, { head: "threads", n: true, of: (p) => String(p.threads) },
+      { head: "per s", n: true, of: (p) => withInterval({ ...p, median: p.per_s }, digits), csv: [["per_s", (p) => p.per_s], ["low", (p) => p.low], ["high", (p) => p.high]] },
+      { head: "MB/s", n: true, of: (p) => (p.bytes_per_s ? digits(p.bytes_per_s / 1e6) : ""), value: (p) => p.bytes_per_s ?? "" },
+      { head: "openssl speed, per s", n: true, of: (p) => (openssl(p) ? digits(openssl(p)) : ""), value: (p) => openssl(p) || "" }], e.primitives);
+    if (e.cautions.length) s.append(el("ul", { class: "faint" }, e.cautions.map((c) => el("li", {}, c))));
   }
 
   function waterfall() {
