@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"shakedown/internal/lab"
 	"shakedown/internal/lint/config"
 	"shakedown/internal/nginx"
 )
@@ -22,6 +23,8 @@ type configurer struct {
 	detect  string
 	nginx   string
 	openssl string
+	explain bool
+	runDir  string
 	output  output
 }
 
@@ -39,6 +42,7 @@ What can be read is read: the kind of a certificate from its file, the releases 
 the nginx and openssl installed. With --detect the sites come from an nginx.conf.`,
 		Example: `  shakedown config nginx --name shop.example --cert ecdsa.pem,ecdsa.key --cert rsa.pem,rsa.key --tickets /etc/nginx/tickets
   shakedown config nginx --detect /etc/nginx/nginx.conf --hosts 4 --tickets /etc/nginx/tickets
+  shakedown config nginx --detect /etc/nginx/nginx.conf --tickets /etc/nginx/tickets --explain --run certificate-run
   shakedown config haproxy --name shop.example --cert ecdsa=/etc/haproxy/shop.pem, --backend 127.0.0.1:8080 --openssl-version 3.0.22`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -64,7 +68,10 @@ the nginx and openssl installed. With --detect the sites come from an nginx.conf
 	about.BoolVar(&c.answers.RSAOnly, "rsa-only-clients", false, "an RSA certificate alone is meant")
 	about.StringVar(&c.answers.ClientCA, "client-ca", "", "`file`: clients must show a certificate of this authority")
 	about.BoolVar(&c.answers.EarlyData, "early-data", false, "take the first request with the first flight; the backend then guards against repeats")
-	addFlags(cmd, section{"Site", site}, section{"About the server", about}, c.output.flags("text"))
+	cost := pflag.NewFlagSet("cost", pflag.ContinueOnError)
+	cost.BoolVar(&c.explain, "explain", false, "for nginx: tell the choices and what each costs, instead of the configuration")
+	cost.StringVar(&c.runDir, "run", "", "with --explain: take the figures from this `directory` of a run of lab")
+	addFlags(cmd, section{"Site", site}, section{"About the server", about}, section{"Cost", cost}, c.output.flags("text"))
 	return cmd
 }
 
@@ -73,6 +80,12 @@ func (c *configurer) run(ctx context.Context, a *app, server string) error {
 	write := writers[server]
 	if write == nil {
 		return failed("", "unknown server %q (one of nginx, haproxy, apache)", server)
+	}
+	switch {
+	case c.explain && server != "nginx":
+		return failed("", "--explain is for nginx")
+	case c.runDir != "" && !c.explain:
+		return failed("add --explain", "--run is for --explain")
 	}
 	if err := c.versions(ctx, server); err != nil {
 		return err
@@ -83,6 +96,15 @@ func (c *configurer) run(ctx context.Context, a *app, server string) error {
 	file, err := write(c.answers)
 	if err != nil {
 		return failed("see shakedown config --help", "%w", err)
+	}
+	if c.explain {
+		var run *lab.Outcome
+		if c.runDir != "" {
+			if run, err = readRun(c.runDir); err != nil {
+				return err
+			}
+		}
+		return c.output.write(a, nil, map[string]func(io.Writer) error{"text": func(w io.Writer) error { return explain(w, file, run) }})
 	}
 	return c.output.write(a, nil, map[string]func(io.Writer) error{"text": func(w io.Writer) error {
 		_, err := io.WriteString(w, file.String())
