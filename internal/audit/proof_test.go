@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -80,15 +81,11 @@ func TestProofs(t *testing.T) {
 			good: both + dual + "ssl_prefer_server_ciphers on;\n" + sites,
 			observe: func(l *live) string {
 				// check's own order has ECDSA first; clients that put PSS first are what this is about.
-				o := l.check("shop.example")
-				if len(o.Certificates) != 2 {
-					return "check does not see two certificates"
-				}
-				s := l.load(load.Plan{Config: handshake.Config{ServerName: "shop.example", SignatureSchemes: []shakedown.SignatureScheme{
-					shakedown.RSAPSSRSAESHA256, shakedown.ECDSASecp256r1, shakedown.RSAPKCS1SHA256}}, Connections: 1, Count: 1})
-				return s.Observed[0].Certificate
+				o := l.checkAs(handshake.Config{ServerName: "shop.example", SignatureSchemes: []shakedown.SignatureScheme{
+					shakedown.RSAPSSRSAESHA256, shakedown.ECDSASecp256r1, shakedown.RSAPKCS1SHA256, shakedown.RSAPKCS1SHA384, shakedown.RSAPKCS1SHA512}})
+				return fmt.Sprintf("%s of %d", o.Usual.Certificate, len(o.Certificates))
 			},
-			wants: [2]string{"RSA-2048", "ECDSA-P256"},
+			wants: [2]string{"RSA-2048 of 2", "ECDSA-P256 of 2"},
 		},
 	} {
 		for i, http := range []string{proof.bad, proof.good} {
@@ -114,8 +111,14 @@ func TestProofs(t *testing.T) {
 // check asks the server all questions for a name.
 func (l *live) check(name string) *check.Observation {
 	l.t.Helper()
+	return l.checkAs(handshake.Config{ServerName: name})
+}
+
+// checkAs does so as a client of that kind.
+func (l *live) checkAs(c handshake.Config) *check.Observation {
+	l.t.Helper()
 	r, err := check.Run(l.t.Context(), check.Plan{Rate: 1000, Targets: []check.Target{{
-		Target: l.target(), Config: handshake.Config{ServerName: name}, Request: []byte("GET / HTTP/1.1\r\nHost: " + name + "\r\n\r\n"),
+		Target: l.target(), Config: c, Request: []byte("GET / HTTP/1.1\r\nHost: " + c.ServerName + "\r\n\r\n"),
 	}}})
 	if err != nil {
 		l.t.Fatal(err)
