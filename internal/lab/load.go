@@ -10,6 +10,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/link"
 	"shakedown/internal/load"
 	"shakedown/internal/server"
 )
@@ -41,7 +42,11 @@ type Load struct {
 	Rate    float64 `json:"rate_per_s,omitempty" yaml:"rate"`
 	Poisson bool    `json:"poisson,omitempty" yaml:"poisson"`
 	// RTT holds each flight of the server for this long.
-	RTT     time.Duration `json:"rtt_ns,omitempty" yaml:"rtt"`
+	RTT time.Duration `json:"rtt_ns,omitempty" yaml:"rtt"`
+	// Link is a slow network with real TCP instead, such as
+	// "rtt=20ms,rate=100mbit". It takes Linux and root: without them the cell
+	// fails, and is never measured with less.
+	Link    string        `json:"link,omitempty" yaml:"link"`
 	Timeout time.Duration `json:"timeout_ns,omitempty" yaml:"timeout"`
 	Tickets string        `json:"tickets,omitempty" yaml:"tickets"` // reuse, single-use, pool=N
 	Work    string        `json:"work" yaml:"work"`
@@ -121,6 +126,13 @@ func (l Load) plan(spec server.Spec) (load.Plan, *problem) {
 	if p.Config.Complete, err = shakedown.ParseCompletion(l.Complete); err != nil {
 		return p, &problem{"complete", err}
 	}
+	if l.Link != "" {
+		c, err := link.Parse(l.Link)
+		if err != nil {
+			return p, &problem{"link", err}
+		}
+		p.Link = &c
+	}
 	if l.Close != "" {
 		if p.Close, err = load.ParseClose(l.Close); err != nil {
 			return p, &problem{"close", err}
@@ -141,6 +153,10 @@ func (l Load) check() *problem {
 		return &problem{"rate", errors.New("want a rate from above 0 to 10000000 per second")}
 	case l.RTT < 0 || l.RTT > 10*time.Second:
 		return &problem{"rtt", errors.New("want a round trip from 0 to 10s")}
+	case l.Link != "" && l.RTT > 0:
+		return &problem{"link", errors.New("has a round trip of its own: leave out rtt")}
+	case l.Link != "" && l.Visits > 0:
+		return &problem{"link", errors.New("carries the load alone and no visits: use rtt for these")}
 	case l.Visits < 0 || l.Visits > 1000:
 		return &problem{"visits", errors.New("want from 0 to 1000 visits")}
 	case l.AskCA && l.Visits == 0:

@@ -147,6 +147,26 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestLink: over a link of 40 ms no handshake with its request takes less than
+// three round trips: TCP, TLS 1.3, and the answer.
+func TestLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("a link takes a network namespace: run as root")
+	}
+	far := strings.Replace(tiny, "{connections: 4}", `{connections: 4, link: "rtt=40ms"}`, 1)
+	r, err := startRun(t, t.Context(), far, Options{Overrides: Overrides{Server: "embedded"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Analyse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := o.Cells[0]; c.Status != Measured || c.P50.Median < 120e6*0.97 {
+		t.Errorf("%s: %s %s, median of %v ns", c.Name, c.Status, c.Reason, c.P50.Median)
+	}
+}
+
 // TestInterruptedAndResumed ends a run in its second round: the first is kept,
 // and a run that goes on makes the others.
 func TestInterruptedAndResumed(t *testing.T) {
