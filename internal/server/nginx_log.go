@@ -22,6 +22,9 @@ func readNginxLogs(accessLog, errorLog string) (Counts, error) {
 	c := Counts{
 		Versions: map[string]int64{}, Suites: map[string]int64{}, Groups: map[string]int64{}, Names: map[string]int64{},
 		Basis: "nginx's status page for connections, its access log for handshakes followed by a request, its error log for the others; connections still open without a request are not among the handshakes",
+		// $ssl_early_data is 1 only while the handshake is incomplete: a client
+		// whose Finished comes with its request is logged without it.
+		EarlyData: NotTold,
 	}
 	known := map[uint64]bool{} // connections whose handshake is counted
 	if err := eachLine(accessLog, func(text string) error { return c.addAccess(text, known) }); err != nil {
@@ -68,9 +71,6 @@ func (c *Counts) addAccess(text string, known map[uint64]bool) error {
 		c.Resumed++
 	} else {
 		c.Full++
-	}
-	if fields[6] == "1" {
-		c.EarlyData++
 	}
 	c.Versions[strings.Replace(fields[3], "TLSv", "TLS ", 1)]++
 	c.Suites[suiteName(fields[4])]++

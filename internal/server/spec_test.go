@@ -222,7 +222,7 @@ func TestReadLogs(t *testing.T) {
 					"2026/11/30 20:05:16 [info] 3#3: *4 client closed connection while SSL handshaking, client: 127.0.0.1, server: x\n"+
 					"2026/11/30 20:05:16 [info] 3#3: *5 client closed connection while waiting for request, client: 127.0.0.1, server: x\n"+
 					"2026/11/30 20:05:16 [info] 3#3: *1 client timed out while waiting for request, client: 127.0.0.1, server: x\n"),
-			Counts{Handshakes: 3, Full: 1, Resumed: 1, Untold: 1, Failed: 2, Requests: 3, EarlyData: 1},
+			Counts{Handshakes: 3, Full: 1, Resumed: 1, Untold: 1, Failed: 2, Requests: 3, EarlyData: NotTold},
 		},
 		"haproxy": {
 			func() (Counts, error) {
