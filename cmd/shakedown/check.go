@@ -166,8 +166,12 @@ func readReport(file string) (*check.Report, error) {
 	return &document.Report, nil
 }
 
-// getRequest is a GET of the target's path after which the connection stays open.
+// getRequest is a GET of the target's path after which the connection stays open;
+// nil for servers that speak another protocol.
 func getRequest(t shakedown.Target) []byte {
+	if t.StartTLS != "" {
+		return nil
+	}
 	host := t.ServerName
 	if host == "" {
 		host = t.Host

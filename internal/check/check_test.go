@@ -281,15 +281,16 @@ func TestRTT(t *testing.T) {
 
 func TestPlanErrors(t *testing.T) {
 	good := Target{Target: shakedown.Target{Host: "127.0.0.1", Addresses: addresses("127.0.0.1")}}
-	starttls := good
-	starttls.StartTLS = "smtp"
+	gopher, quic := good, good
+	gopher.StartTLS, quic.Transport = "gopher", shakedown.QUIC
 	for _, test := range []struct {
 		plan Plan
 		want string
 	}{
 		{Plan{}, "no target"},
 		{Plan{Targets: []Target{{}}}, "no address"},
-		{Plan{Targets: []Target{starttls}}, "from the first byte"},
+		{Plan{Targets: []Target{gopher}}, "gopher"},
+		{Plan{Targets: []Target{quic}}, "over TCP only"},
 		{Plan{Targets: []Target{good}, MaxConnections: -1}, "too few"},
 		{Plan{Targets: []Target{good}, Rate: -1}, "asks nothing"},
 		{Plan{Targets: []Target{good}, RTT: time.Minute}, "does not fit"},

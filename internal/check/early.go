@@ -3,8 +3,10 @@ package check
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -166,4 +168,72 @@ func (r *recorded) Read(b []byte) (int, error) {
 		r.done = nil
 	}
 	return r.Conn.Read(b)
+}
+
+// Replay is early data that one address accepted, sent again to another.
+type Replay struct {
+	Origin          netip.AddrPort `json:"origin"`
+	Destination     netip.AddrPort `json:"destination"`
+	OriginName      string         `json:"origin_name"`
+	DestinationName string         `json:"destination_name"`
+	// Accepted is yes if the same bytes were accepted there too.
+	Accepted shakedown.Verdict `json:"accepted"`
+	Status   int               `json:"status"` // of the response; 425 refuses the request
+	Evidence string            `json:"evidence"`
+}
+
+// replayElsewhere sends early data of one address to the others that take its
+// sessions: a memory of what was seen that is not shared does not help.
+func replayElsewhere(ctx context.Context, probers []*prober, groups []Groups) []Replay {
+	var list []Replay
+	for _, g := range groups {
+		for _, group := range g.Members() {
+			if g.Mechanism != MechanismPSK {
+				continue
+			}
+			var origin *prober
+			for _, member := range group {
+				at := slices.IndexFunc(probers, func(p *prober) bool { return p.place() == member })
+				switch p := probers[at]; {
+				case !p.plan.AllowReplay || !bytes.HasPrefix(p.target.Request, []byte("GET ")):
+				case origin == nil:
+					origin = p
+				default:
+					list = append(list, origin.replayAt(ctx, p))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// replayAt sends early data to its origin, and the same bytes to another.
+func (p *prober) replayAt(ctx context.Context, to *prober) Replay {
+	from, at := p.place(), to.place()
+	r := Replay{from.Address, at.Address, from.Name, at.Name, shakedown.Inconclusive, 0, "no ticket that allows early data is left"}
+	s := earlySession(p)
+	if s == nil {
+		return r
+	}
+	flight := newReplay(p, s)
+	first := p.replay(ctx, flight)
+	if first.kind() != taken || first.Observed.EarlyData != shakedown.EarlyDataAccepted {
+		r.Evidence = "the first time it was not accepted: " + first.word()
+		return r
+	}
+	again := to.replay(ctx, flight)
+	if again.response != nil {
+		r.Status = again.response.StatusCode
+	}
+	switch {
+	case !flight.same:
+		r.Evidence = "the second ClientHello did not come out the same"
+	case again.kind() == trouble || again.kind() == untried:
+		r.Evidence = again.word()
+	case again.kind() == taken && again.Observed.EarlyData == shakedown.EarlyDataAccepted:
+		r.Accepted, r.Evidence = shakedown.Yes, fmt.Sprintf("the same %d bytes were accepted by both", flight.size)
+	default:
+		r.Accepted, r.Evidence = shakedown.No, "the same bytes were not accepted again: "+again.word()
+	}
+	return r
 }

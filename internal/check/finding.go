@@ -176,6 +176,13 @@ func fleetFindings(r *Report) []shakedown.Finding {
 			f.ID, f.Severity, f.Nginx = "groups-session-id", shakedown.SeverityInfo, nil
 			f.Advice = "most servers cannot share session caches between hosts: tickets with shared keys do the same"
 		}
+		if g.oneAddress() {
+			f.ID, f.Severity, f.Nginx = "groups-names", shakedown.SeverityInfo, nil
+			f.Title = fmt.Sprintf("%s: names of one address that do not take each other's sessions", mechanismNames[g.Mechanism])
+			f.Advice = "clients offer a session under the name that gave it, and under another only if the certificate holds for both (RFC 8446, section 4.6.1)"
+			list = append(list, f)
+			continue
+		}
 		// A client that comes back to any of them with equal chance.
 		meets := 0.0
 		for _, a := range g.Addresses {
@@ -184,19 +191,23 @@ func fleetFindings(r *Report) []shakedown.Finding {
 		f.Cost = fmt.Sprintf("a client that comes back to any of the %d addresses alike meets its group %.0f%% of the time", total, 100*meets)
 		list = append(list, f)
 	}
-	return byWorst(list)
+	return byWorst(append(list, replayFindings(r)...))
 }
 
-// String names the groups: "2 groups: {a, b} {c}".
-func (g Groups) String() string {
-	text := plural(len(g.Addresses), "group") + ":"
-	for _, a := range g.Addresses {
-		text += " {" + names(a) + "}"
+// replayFindings are of early data that was served by one address and, the same
+// bytes, by another.
+func replayFindings(r *Report) []shakedown.Finding {
+	var words []string
+	for _, x := range r.Replays {
+		if x.Accepted == shakedown.Yes && x.Status != http425 {
+			words = append(words, fmt.Sprintf("of %s by %s: %s, HTTP status %d", x.Origin, x.Destination, x.Evidence, x.Status))
+		}
 	}
-	if g.Untried > 0 {
-		text += fmt.Sprintf(" or fewer: between %s nothing was tried", plural(g.Untried, "pair"))
+	if len(words) == 0 {
+		return nil
 	}
-	return text
+	return []shakedown.Finding{finding("early-data-replay-elsewhere", shakedown.SeverityWarning, "recorded early data is served by other addresses too", strings.Join(words, "; "),
+		"a server's memory of what it has seen does not reach the others: answer 425 to what must not be repeated (RFC 8470), or switch early data off", "proxy_set_header Early-Data $ssl_early_data;")}
 }
 
 // groupKeys names the ticket keys of each group; empty if they have no names.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"shakedown"
 	"shakedown/handshake"
 	"shakedown/internal/certificate"
+	"shakedown/internal/starttls"
 )
 
 // ask is one connection to make.
@@ -41,6 +43,7 @@ type outcome struct {
 	// offer that makes no sense.
 	err      error
 	retried  bool // the first try came to trouble
+	plain    bool // it failed before TLS could begin, which says nothing of an offer
 	began    time.Time
 	chain    *certificate.Parsed // nil if the server sent none
 	sessions []*handshake.Session
@@ -68,6 +71,8 @@ func (o *outcome) kind() kind {
 		return untried
 	case f == nil:
 		return taken
+	case o.plain:
+		return trouble
 	case f.Class == shakedown.ClassIncompatible:
 		return refused
 	case f.Class == shakedown.ClassAlert && f.Alert != nil:
@@ -146,6 +151,16 @@ func (p *prober) connect(ctx context.Context, a ask, limit time.Duration) *line 
 	if l.conn, l.err = p.dial(ctx); l.err != nil {
 		l.Failure, l.err = handshake.DialFailure(l.err), nil
 		return l
+	}
+	if t := p.target.StartTLS; t != "" {
+		// As over TCP: TLS begins where the plain text ends.
+		if err := starttls.Upgrade(ctx, l.conn, t, p.target.ServerName); err != nil {
+			l.plain = true
+			l.Failure, _ = errors.AsType[*shakedown.Failure](err)
+			l.conn.Close()
+			l.conn = nil
+			return l
+		}
 	}
 	l.Phases.Mark(shakedown.PhaseConnected, time.Since(l.began))
 	if a.record != nil {

@@ -9,6 +9,7 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
+	"shakedown/internal/starttls"
 )
 
 // Defaults of a [Plan].
@@ -84,8 +85,12 @@ func (p *Plan) validate() error {
 		switch {
 		case len(t.Addresses) == 0:
 			return fmt.Errorf("target %s has no address", t.Target)
-		case t.Transport == shakedown.QUIC || t.StartTLS != "":
-			return fmt.Errorf("target %s: check speaks TLS over TCP from the first byte only", t.Target)
+		case t.Transport == shakedown.QUIC:
+			return fmt.Errorf("target %s: check speaks TLS over TCP only", t.Target)
+		case t.StartTLS != "":
+			if _, err := starttls.New(t.StartTLS, t.ServerName); err != nil {
+				return fmt.Errorf("target %s: %w", t.Target, err)
+			}
 		}
 	}
 	switch {

@@ -22,6 +22,8 @@ type prober struct {
 	address netip.AddrPort
 	seen    *Observation
 
+	names int // that are asked of this address, and share its budget and its rate
+
 	// What is learnt on the way.
 	http  bool // it answers requests
 	wide  bool // it takes none of the suites of a client of today: all are offered
@@ -54,18 +56,21 @@ func newProber(plan *Plan, target *Target, address netip.AddrPort) *prober {
 	}
 }
 
+// budget is how many connections this prober may make in all.
+func (p *prober) budget() int { return p.plan.MaxConnections / max(1, p.names) }
+
 // left is how many connections may still be made.
 func (p *prober) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.plan.MaxConnections - p.made - p.held
+	return p.budget() - p.made - p.held
 }
 
 // take takes up to n connections from the budget.
 func (p *prober) take(n int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n = max(0, min(n, p.plan.MaxConnections-p.made-p.held))
+	n = max(0, min(n, p.budget()-p.made-p.held))
 	p.made += n
 	return n
 }
@@ -79,7 +84,7 @@ func (p *prober) pause(ctx context.Context, n int) error {
 		start = now
 	}
 	// What follows waits until these are paid for.
-	p.next = start.Add(time.Duration(float64(n) / p.plan.Rate * float64(time.Second)))
+	p.next = start.Add(time.Duration(float64(n*max(1, p.names)) / p.plan.Rate * float64(time.Second)))
 	p.mu.Unlock()
 	return sleep(ctx, start.Sub(now))
 }

@@ -45,9 +45,12 @@ const (
 // one after the other. Where all were taken at once, those that are timed later
 // are enough in sequence.
 func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
-	primed := m.primeAll(ctx, p)
-	if len(p.stock[m.name]) == 0 {
+	primed := m.fetch(ctx, p, max(2, m.prime-len(p.stock[m.name])))
+	switch n := len(p.stock[m.name]); {
+	case n == 0:
 		return m.nothing(p, primed)
+	case m.once && n < firstWave:
+		m.fetch(ctx, p, firstWave-n) // each brought one only
 	}
 	atOnce, sequence := p.row(m.name), p.row(m.name)
 	sequence.AtOnce = 1
@@ -183,10 +186,9 @@ func (m *mechanism) nothing(p *prober, primed []*outcome) shakedown.Answer {
 	return a
 }
 
-// primeAll fetches sessions beside those that are there, those connections all open
-// at once.
-func (m *mechanism) primeAll(ctx context.Context, p *prober) []*outcome {
-	asks := make([]ask, m.prime-min(m.prime-2, len(p.stock[m.name])))
+// fetch makes n full handshakes for sessions, all open at once.
+func (m *mechanism) fetch(ctx context.Context, p *prober, n int) []*outcome {
+	asks := make([]ask, n)
 	for i := range asks {
 		asks[i] = ask{config: p.config(m.mode)}
 		p.vary(&asks[i].config, false)

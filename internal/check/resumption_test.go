@@ -51,7 +51,7 @@ func TestPerWorkerRate(t *testing.T) {
 	p := newProber(&plan, &target, s.Addr)
 	p.http = true
 	m := &mechanism{MechanismSessionID, shakedown.ModeSessionID, 24, false}
-	m.primeAll(context.Background(), p)
+	m.fetch(context.Background(), p, 24)
 	var row Resumption
 	for range 8 {
 		m.wave(context.Background(), p, &row, 24)

@@ -20,6 +20,9 @@ type Report struct {
 	Resumption []Resumption `json:"resumption"`
 	// Groups are found in the pairs, for each mechanism.
 	Groups []Groups `json:"groups"`
+	// Replays are early data of one address sent again to another, if that is
+	// allowed.
+	Replays []Replay `json:"replays"`
 	// Findings are those of all addresses together.
 	Findings []shakedown.Finding `json:"findings"`
 	// Policy is what was judged by; empty: nothing.
@@ -59,10 +62,20 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	for i := range plan.Targets {
 		t := &plan.Targets[i]
 		for _, a := range t.Addresses {
-			probers = append(probers, newProber(&plan, t, netip.AddrPortFrom(a.Unmap(), t.Port)))
+			p := newProber(&plan, t, netip.AddrPortFrom(a.Unmap(), t.Port))
+			if !slices.ContainsFunc(probers, func(other *prober) bool { return other.place() == p.place() }) {
+				probers = append(probers, p) // who is named twice is asked once
+			}
 		}
 	}
-	kept := reserve(len(probers), plan.MaxConnections)
+	for _, p := range probers {
+		for _, other := range probers {
+			if other.address == p.address {
+				p.names++
+			}
+		}
+	}
+	kept := reserve(len(probers), plan.MaxConnections/slices.MaxFunc(probers, func(a, b *prober) int { return a.names - b.names }).names)
 	slots := make(chan struct{}, atATime)
 	var all sync.WaitGroup
 	for _, p := range probers {
@@ -80,6 +93,7 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	}
 	r.Resumption = crossOver(ctx, probers)
 	r.Groups = findGroups(probers, r.Resumption)
+	r.Replays = replayElsewhere(ctx, probers, r.Groups)
 	for _, p := range probers {
 		p.revise()
 		p.markSlower()
@@ -93,6 +107,7 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	}
 	list(&r.Resumption)
 	list(&r.Groups)
+	list(&r.Replays)
 	list(&r.Breaches)
 	list(&r.Changes)
 	r.Findings = fleetFindings(r)

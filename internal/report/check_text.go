@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -353,36 +352,42 @@ func (c *Check) writeFleet(b *strings.Builder, s Style) {
 
 // writeMatrix has a row for each origin and a column for each destination.
 func (c *Check) writeMatrix(b *strings.Builder, g check.Groups) {
-	all := slices.Concat(g.Addresses...)
-	layout := "l"
-	head := []string{"session of \\ offered to"}
-	for _, a := range all {
-		head = append(head, a.String())
-		layout += "r"
-	}
-	rows := newTable("    ", layout)
+	head, body := c.matrix(g)
+	rows := newTable("    ", "l"+strings.Repeat("r", len(body)))
 	rows.add(head...)
-	for _, from := range all {
-		row := []string{from.String()}
-		for _, to := range all {
-			row = append(row, c.cell(g.Mechanism, from, to))
-		}
+	for _, row := range body {
 		rows.add(row...)
 	}
 	b.WriteString(rows.String())
 }
 
-func (c *Check) cell(mechanism string, from, to netip.AddrPort) string {
+// matrix returns the head and the rows of the table of who takes whose sessions.
+func (c *Check) matrix(g check.Groups) (head []string, rows [][]string) {
+	all := slices.Concat(g.Members()...)
+	head = []string{"session of \\ offered to"}
+	for _, from := range all {
+		head = append(head, g.Label(from))
+		row := []string{g.Label(from)}
+		for _, to := range all {
+			row = append(row, c.cell(g.Mechanism, from, to))
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+func (c *Check) cell(mechanism string, from, to check.Place) string {
 	list := c.Resumption
 	if from == to {
 		for i := range c.Targets {
-			if c.Targets[i].Address == from {
-				list = c.Targets[i].Observation.Resumption
+			if t := &c.Targets[i]; t.Address == from.Address && t.Target.ServerName == from.Name {
+				list = t.Observation.Resumption
 			}
 		}
 	}
 	for _, r := range list {
-		if r.Mechanism == mechanism && r.Origin == from && r.Destination == to && (from != to || r.AtOnce > 1) {
+		if r.Mechanism == mechanism && r.Origin == from.Address && r.OriginName == from.Name &&
+			r.Destination == to.Address && r.DestinationName == to.Name && (from != to || r.AtOnce > 1) {
 			return fmt.Sprintf("%d/%d", r.Resumed, r.Tried)
 		}
 	}
