@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -71,7 +72,7 @@ address answered.`,
 	own.StringVar(&c.policy, "policy", "", "judge by this `policy`: modern, intermediate or a JSON file")
 	own.StringVar(&c.diff, "diff", "", "tell what changed since the report in this `file` (JSON)")
 	all := c.connection.flags(shakedown.WorkFull)
-	sections := append(pick(all, "Whom to reach", "Certificates and keys"), section{"Check", own}, c.output.flags("text", "json"))
+	sections := append(pick(all, "Whom to reach", "Certificates and keys"), section{"Check", own}, c.output.flags("text", "json", "html", "sarif"))
 	addFlags(cmd, sections...)
 	return cmd
 }
@@ -96,7 +97,8 @@ func (c *checker) run(ctx context.Context, a *app, args []string) error {
 	if c.earlier != nil {
 		r.Changes = r.Diff(c.earlier)
 	}
-	if err := c.output.write(a, report.NewCheck(r), nil); err != nil {
+	d := report.NewCheck(r)
+	if err := c.output.write(a, d, map[string]func(io.Writer) error{"html": d.WriteHTML, "sarif": d.WriteSARIF}); err != nil {
 		return err
 	}
 	if c.state != "" {

@@ -20,7 +20,7 @@ func findVersions(p *prober, _ time.Time) []shakedown.Finding {
 }
 
 func findSuites(p *prober, _ time.Time) []shakedown.Finding {
-	const modern = "ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305;"
+	const modern = "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;"
 	var list []shakedown.Finding
 	for _, r := range []struct {
 		question, title, advice string

@@ -126,7 +126,7 @@ func findTickets(p *prober, _ time.Time) []shakedown.Finding {
 				"set a lifetime of a day or so", "ssl_session_timeout 1d;"))
 		case t.Lifetime > 0 && t.Lifetime <= shortLifetime && !short:
 			short = true // one setting makes both
-			list = append(list, finding("ticket-lifetime", shakedown.SeverityInfo, "sessions live for "+t.Lifetime.String()+" only", fmt.Sprintf("the hint of %s", plural(t.Seen, "ticket")),
+			list = append(list, finding("ticket-lifetime", shakedown.SeverityInfo, fmt.Sprintf("sessions live for %.0f minutes only", t.Lifetime.Minutes()), fmt.Sprintf("the hint of %s", plural(t.Seen, "ticket")),
 				"who comes back later takes a full handshake: let them live for hours", "ssl_session_timeout 1d;"))
 		}
 		if t.Mechanism == MechanismPSK && t.PerFull > 0 && t.PerResumption == 0 && p.seen.resumption(MechanismPSK, true).Resumed > 0 {

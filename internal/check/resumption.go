@@ -59,7 +59,7 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 		m.sequence(ctx, p, &sequence, inSequence)
 	}
 	m.ruleOut(ctx, p, &atOnce, &sequence)
-	if mixed(&atOnce) && atOnce.Tried < firstWave+mixedWave {
+	if both := together(&atOnce, &sequence); mixed(&both) && atOnce.Tried < firstWave+mixedWave {
 		m.wave(ctx, p, &atOnce, mixedWave)
 	}
 	p.seen.Resumption = append(p.seen.Resumption, atOnce, sequence)
