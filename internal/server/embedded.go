@@ -46,6 +46,9 @@ var embeddedGroups = []shakedown.Group{
 // Can implements [Driver].
 func (e Embedded) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("crypto/tls"); err != nil {
+		return err
+	}
 	for _, k := range s.Certificates {
 		if !k.inGo() {
 			return fmt.Errorf("crypto/tls has no keys of kind %s", k)

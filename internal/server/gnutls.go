@@ -32,6 +32,9 @@ func (g GnuTLS) Available() error {
 // Can implements [Driver].
 func (GnuTLS) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("gnutls-serv"); err != nil {
+		return err
+	}
 	if _, err := gnutlsPriority(s); err != nil {
 		return err
 	}

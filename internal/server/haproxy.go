@@ -40,6 +40,9 @@ const haproxyBody = 15000
 // Can implements [Driver].
 func (HAProxy) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("haproxy"); err != nil {
+		return err
+	}
 	if err := canOpenSSL(s); err != nil {
 		return err
 	}

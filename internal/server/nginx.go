@@ -34,6 +34,9 @@ func (n Nginx) Available() error {
 // Can implements [Driver].
 func (Nginx) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("nginx"); err != nil {
+		return err
+	}
 	if err := canOpenSSL(s); err != nil {
 		return err
 	}

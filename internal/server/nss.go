@@ -61,6 +61,9 @@ var nssGroups = map[shakedown.Group]string{
 // Can implements [Driver].
 func (NSS) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("selfserv"); err != nil {
+		return err
+	}
 	for _, k := range s.Certificates {
 		if k == Ed25519 || k == Ed448 || k == RSAPSS2048 {
 			return fmt.Errorf("selfserv cannot use a key of kind %s", k)

@@ -172,6 +172,9 @@ func opensslArgs(m *material, addr netip.AddrPort) ([]string, error) {
 	if s.Tickets == TicketsOff {
 		add("-no_ticket")
 	}
+	if s.NumTickets != nil {
+		add("-num_tickets", strconv.Itoa(*s.NumTickets))
+	}
 	if s.Cache == CacheOff {
 		add("-no_cache")
 	}

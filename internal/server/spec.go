@@ -53,7 +53,10 @@ type Spec struct {
 	// encrypts, all decrypt. With TicketsKeyFile and no file named, one of 80
 	// bytes is made in the server's directory. [Server.Reload] reads them again.
 	TicketKeys []string `json:"ticket_keys,omitempty" yaml:"ticket_keys,omitempty"`
-	Cache      Cache    `json:"cache,omitempty" yaml:"cache,omitempty"`
+	// NumTickets is how many tickets a full handshake of TLS 1.3 brings; nil: the
+	// server's default.
+	NumTickets *int  `json:"num_tickets,omitempty" yaml:"num_tickets,omitempty"`
+	Cache      Cache `json:"cache,omitempty" yaml:"cache,omitempty"`
 	// CacheSize is in bytes for a shared cache (0: 1 MiB) and in sessions for a
 	// builtin one.
 	CacheSize int `json:"cache_size,omitempty" yaml:"cache_size,omitempty"`
@@ -164,6 +167,14 @@ func (s Spec) suites(tls13 bool) []shakedown.CipherSuite {
 	return list
 }
 
+// noNumTickets is the answer of a driver without such a setting.
+func (s Spec) noNumTickets(server string) error {
+	if s.NumTickets != nil {
+		return fmt.Errorf("%s has no setting here for the number of tickets", server)
+	}
+	return nil
+}
+
 // Validate returns what is wrong with the spec whatever the server, every fault
 // on a line of its own.
 func (s Spec) Validate() error {
@@ -205,6 +216,12 @@ func (s Spec) Validate() error {
 	}
 	if !slices.Contains([]Tickets{TicketsDefault, TicketsOff, TicketsKeyFile, TicketsPerWorker}, s.Tickets) {
 		fault("tickets: unknown %q: known are off, key-file, per-worker", s.Tickets)
+	}
+	if n := s.NumTickets; n != nil && *n < 0 {
+		fault("num_tickets: %d is below zero", *n)
+	}
+	if s.NumTickets != nil && !s.offers(shakedown.TLS13) {
+		fault("num_tickets: belongs to TLS 1.3, which is not among the versions")
 	}
 	if len(s.TicketKeys) > 0 && s.Tickets != TicketsKeyFile {
 		fault("ticket_keys: are set without tickets: key-file")

@@ -16,11 +16,12 @@ import (
 )
 
 func TestSpecTravels(t *testing.T) {
+	none := 0
 	spec := Spec{
 		Port: 8443, Workers: 4, CPUs: "0,2-3", Reuseport: true, Certificates: []KeyKind{RSA2048, P256}, Names: []string{"a.example"},
 		MustStaple: true, PKI: "pki", Versions: []shakedown.Version{shakedown.TLS12, shakedown.TLS13},
 		Suites: []shakedown.CipherSuite{shakedown.TLS_AES_128_GCM_SHA256, 0xFEFE}, Groups: []shakedown.Group{shakedown.X25519, 0x1234},
-		PreferServer: true, DHBits: 2048, Tickets: TicketsKeyFile, TicketKeys: []string{"k"}, Cache: CacheShared, CacheSize: 1 << 20,
+		PreferServer: true, DHBits: 2048, Tickets: TicketsKeyFile, TicketKeys: []string{"k"}, NumTickets: &none, Cache: CacheShared, CacheSize: 1 << 20,
 		SessionTimeoutSeconds: 60, Stapling: StaplingResponder,
 		OCSP:      OCSPAnswer{Status: "revoked", Delay: time.Second, NextUpdate: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)},
 		EarlyData: true, MaxEarlyData: 16384, ALPN: []string{"h2"}, ClientAuth: ClientAuthRequire, Body: 5, BufferSize: 4096,
@@ -45,6 +46,7 @@ func TestSpecTravels(t *testing.T) {
 
 func TestSpecValidate(t *testing.T) {
 	tls12 := []shakedown.Version{shakedown.TLS12}
+	few := -1
 	for _, test := range []struct {
 		spec Spec
 		want string
@@ -62,6 +64,8 @@ func TestSpecValidate(t *testing.T) {
 		{Spec{DHBits: 512}, "dh_bits: 512 is not 1024, 2048, 3072, 4096, 6144 or 8192"},
 		{Spec{Tickets: "maybe"}, `tickets: unknown "maybe": known are off, key-file, per-worker`},
 		{Spec{TicketKeys: []string{"f"}}, "ticket_keys: are set without tickets: key-file"},
+		{Spec{NumTickets: &few}, "num_tickets: -1 is below zero"},
+		{Spec{NumTickets: new(int), Versions: tls12}, "num_tickets: belongs to TLS 1.3, which is not among the versions"},
 		{Spec{Cache: "big"}, `cache: unknown "big": known are none, off, builtin, shared`},
 		{Spec{CacheSize: 1}, "cache_size: is set without cache: builtin or shared"},
 		{Spec{Stapling: "yes"}, `stapling: unknown "yes": known are file, responder`},
@@ -92,6 +96,8 @@ func TestDriversRefuse(t *testing.T) {
 		{"embedded", Spec{Certificates: []KeyKind{Ed448}}, "no keys of kind ed448"},
 		{"embedded", Spec{DHBits: 2048}, "no finite-field DHE"},
 		{"embedded", Spec{Cache: CacheShared}, "no session cache"},
+		{"embedded", Spec{NumTickets: new(int)}, "number of tickets"},
+		{"nginx", Spec{NumTickets: new(int)}, "number of tickets"},
 		{"nginx", Spec{Tickets: TicketsPerWorker}, "always share their ticket keys"},
 		{"nginx", Spec{Stapling: StaplingFile, Certificates: []KeyKind{RSA2048, P256}}, "wrong for all but one"},
 		{"nginx", Spec{Certificates: []KeyKind{P256, P384}}, "one EC certificate, not p256 and p384"},

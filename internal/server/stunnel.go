@@ -34,6 +34,9 @@ func (s Stunnel) Available() error {
 // Can implements [Driver].
 func (Stunnel) Can(s Spec) error {
 	s = s.withDefaults()
+	if err := s.noNumTickets("stunnel"); err != nil {
+		return err
+	}
 	if err := canOpenSSL(s); err != nil {
 		return err
 	}
