@@ -199,6 +199,7 @@ func TestStartTLS(t *testing.T) {
 
 // TestNoStartTLS: a server that has no TLS to offer is not said to lack a version.
 func TestNoStartTLS(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
 	where := relay(t, "127.0.0.1:0", s, func(c net.Conn) error {
 		lines := bufio.NewReader(c)

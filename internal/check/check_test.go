@@ -122,8 +122,10 @@ func TestHybrid(t *testing.T) {
 // TestClientCertificate: a server that demands one tells nothing of resumption,
 // and is not said to resume nothing.
 func TestClientCertificate(t *testing.T) {
+	t.Parallel()
 	for _, d := range []server.Driver{server.Embedded{}, server.OpenSSL{}} {
 		t.Run(d.Name(), func(t *testing.T) {
+			t.Parallel()
 			s := startServer(t, d, server.Spec{ClientAuth: server.ClientAuthRequire})
 			r := check(t, Plan{}, s)
 			o := &r.Targets[0].Observation
@@ -153,9 +155,11 @@ var negative = []string{"reach", "tls13", "tls12", "resume-psk", "resume-ticket"
 // TestRateLimit: a server, or a box before it, that closes every connection after
 // the first few. Whatever was not seen by then is open, never no.
 func TestRateLimit(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
 	for _, limit := range []int{1, 2, 5, 15, 30} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
 			r := run(t, Plan{Targets: []Target{forward(t, limit, s)}, Roots: s.Roots})
 			o := &r.Targets[0].Observation
 			for _, id := range negative {
@@ -180,6 +184,7 @@ func TestRateLimit(t *testing.T) {
 // TestNobodyThere: an address where nothing listens, and one that accepts and says
 // nothing. The other target is asked all the same.
 func TestNobodyThere(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +219,7 @@ func TestNobodyThere(t *testing.T) {
 
 // TestPlainText: a server of another protocol is no server without TLS 1.3.
 func TestPlainText(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

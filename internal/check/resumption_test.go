@@ -178,6 +178,7 @@ func TestGo(t *testing.T) {
 
 // TestNoTickets: a Go server without tickets resumes nothing.
 func TestNoTickets(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, server.Embedded{}, server.Spec{Tickets: server.TicketsOff})
 	r := check(t, Plan{}, s)
 	o := &r.Targets[0].Observation
@@ -199,6 +200,7 @@ func TestWorkersWithKeys(t *testing.T) {
 // TestOneAtATime: openssl s_server serves a connection when the one before it is
 // closed. What is open at once comes to trouble, which says nothing of resumption.
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	s := startServer(t, server.OpenSSL{}, server.Spec{Tickets: server.TicketsOff})
 	r := check(t, Plan{}, s)
 	o := &r.Targets[0].Observation
@@ -228,8 +230,10 @@ func TestSources(t *testing.T) {
 // TestEveryServer asks each server that can be had here, with its defaults. What is
 // claimed of resumption must be what the server itself counted.
 func TestEveryServer(t *testing.T) {
+	t.Parallel()
 	for _, d := range server.Drivers() {
 		t.Run(d.Name(), func(t *testing.T) {
+			t.Parallel()
 			s := startServer(t, d, server.Spec{})
 			r := check(t, Plan{}, s)
 			o := &r.Targets[0].Observation
