@@ -274,10 +274,9 @@ func (l *loop) pump(i int32, c *socket) bool {
 			}
 			l.idling.push(waiting{at: l.now + ticketWait, conn: i, generation: c.generation})
 		case handshake.EventTicket:
-			if c.idle {
-				c.ticketed = true
-				l.sessions.keep(&c.conn)
-			}
+			// It may come before the handshake counts as complete: with the response.
+			c.ticketed = true
+			l.sessions.keep(&c.conn)
 		case handshake.EventFailed:
 			if c.idle {
 				l.end(i, c)

@@ -285,10 +285,8 @@ func (p *portable) done(c *portableConn) bool {
 func (p *portable) ticket(c *portableConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.idle {
-		c.ticketed = true
-		p.sessions.keep(&c.conn)
-	}
+	c.ticketed = true
+	p.sessions.keep(&c.conn)
 }
 
 func (p *portable) count(c *portableConn, f *shakedown.Failure) {
