@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"shakedown"
 	"shakedown/internal/server"
@@ -244,4 +245,86 @@ func TestReplayElsewhere(t *testing.T) {
 			t.Errorf("%s: %d connections", s.Address, s.Connections)
 		}
 	}
+}
+
+// TestFlight: a chain over TCP's initial window, behind a way that lets ten
+// segments pass and then waits for a round trip, as TCP does. The effect is
+// measured; without the wait there is none.
+func TestFlight(t *testing.T) {
+	t.Parallel()
+	const rtt = 15 * time.Millisecond
+	var names []string
+	for i := range 450 {
+		names = append(names, fmt.Sprintf("host-%03d.with-a-rather-long-name.test", i))
+	}
+	large := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}, Names: names})
+	small := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	for _, test := range []struct {
+		name   string
+		server *server.Server
+		window int // bytes; 0: all
+		there  string
+		cost   string
+	}{
+		{"over the window", large, initialWindow, "flight", "1."},
+		{"over the window, which is larger here", large, 0, "flight", "0."},
+		{"in a small window", small, 1460, "flight-waits", ""},
+		{"in the window", small, initialWindow, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			where := relay(t, "127.0.0.1:0", test.server, nil)
+			if test.window > 0 {
+				where = slowStart(t, test.server, test.window, rtt)
+			}
+			r := run(t, Plan{Targets: []Target{at(test.server, where.Port(), where.Addr())}, RTT: rtt, MaxConnections: 60})
+			list := r.Targets[0].Findings
+			for _, id := range []string{"flight", "flight-waits"} {
+				if hasFinding(list, id) != (id == test.there) {
+					t.Errorf("finding %s: %v", id, hasFinding(list, id))
+				}
+			}
+			for _, f := range list {
+				if _, measured, _ := strings.Cut(f.Cost, "), "); f.ID == "flight" && !strings.HasPrefix(measured, test.cost) {
+					t.Errorf("cost %q, want %q round trips", f.Cost, test.cost)
+				}
+			}
+		})
+	}
+}
+
+// slowStart is a way to a server that lets pass so many bytes of its first flight
+// and then waits for rtt.
+func slowStart(t *testing.T, to *server.Server, window int, rtt time.Duration) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to.Addr.String())
+			if err != nil {
+				in.Close()
+				continue
+			}
+			pipes.Go(func() { io.Copy(out, in); out.Close() }) //nolint:errcheck // either end may close
+			pipes.Go(func() {
+				defer in.Close()
+				if n, _ := io.CopyN(in, out, int64(window)); n == int64(window) { //nolint:errcheck // likewise
+					// The round trip that Plan.RTT adds is over only when the client
+					// reads the first part: the rest comes another one later.
+					time.Sleep(2*rtt + rtt/4)
+				}
+				io.Copy(in, out) //nolint:errcheck // likewise
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); pipes.Wait() })
+	return l.Addr().(*net.TCPAddr).AddrPort()
 }

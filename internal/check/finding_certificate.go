@@ -34,10 +34,51 @@ func findChains(p *prober, _ time.Time) []shakedown.Finding {
 			f := finding("flight", shakedown.SeverityWarning, key+" certificate: the server's flight is over TCP's initial window",
 				fmt.Sprintf("%d bytes, the window is %d (10 segments): chain %d", c.FlightBytes, initialWindow, c.Chain.Bytes), "send a shorter chain, of ECDSA certificates where there is a choice")
 			f.Cost = "a round trip in each full handshake, unless the server raises the window"
+			if seen := p.flightTimed(); seen != "" {
+				f.Cost += "; measured: " + seen
+			}
 			list = append(list, f)
 		}
 	}
-	return list
+	return append(list, findWaits(p)...)
+}
+
+// flightTimed says how long the server's flight took from first byte to last;
+// empty if that says nothing.
+func (p *prober) flightTimed() string {
+	if p.seen.Usual == nil {
+		return ""
+	}
+	t := p.seen.timing(shakedown.ModeFull, p.seen.Usual.Version)
+	if t == nil {
+		return ""
+	}
+	n, ok := t.waits()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes took %s from first to last (95%% interval %s to %s, n=%d), %.1f round trips of %s",
+		t.FlightBytes, ms(t.FlightSpan.Median), ms(t.FlightSpan.Low), ms(t.FlightSpan.High), t.FlightSpan.N, n, ms(t.Connect.Median))
+}
+
+// findWaits tells a flight that waits for an acknowledgement though it fits into
+// the usual window: the server's is smaller.
+func findWaits(p *prober) []shakedown.Finding {
+	if p.seen.Usual == nil {
+		return nil
+	}
+	t := p.seen.timing(shakedown.ModeFull, p.seen.Usual.Version)
+	if t == nil || t.FlightBytes > initialWindow {
+		return nil
+	}
+	n, ok := t.waits()
+	if !ok || n < 0.7 {
+		return nil
+	}
+	f := finding("flight-waits", shakedown.SeverityWarning, "the server's flight stands still for a round trip though it fits into TCP's usual window", p.flightTimed(),
+		"see that the server writes its flight at once, and that its initial window is 10 segments (RFC 6928; ip route ... initcwnd)")
+	f.Cost = fmt.Sprintf("%s in each full handshake", ms(t.FlightSpan.Median))
+	return []shakedown.Finding{f}
 }
 
 // soon is how long before its end a certificate should have been renewed.

@@ -165,6 +165,11 @@ type Timing struct {
 	Connect     stats.Estimate `json:"connect_ns"`
 	ServerHello stats.Estimate `json:"server_hello_ns"`
 	Flight      stats.Estimate `json:"server_flight_ns"`
+	// FlightSpan is from the first byte of the server's flight to its last, and
+	// FlightBytes what that flight has: one that is larger than what TCP sends
+	// before it is acknowledged takes a round trip in between.
+	FlightSpan  stats.Estimate `json:"server_flight_span_ns"`
+	FlightBytes int            `json:"server_flight_bytes"`
 	Complete    stats.Estimate `json:"complete_ns"`
 	Ticket      stats.Estimate `json:"ticket_ns"`
 	Response    stats.Estimate `json:"response_ns"`

@@ -144,11 +144,13 @@ func (k *series) timing(full *series) Timing {
 	for _, o := range k.outcomes {
 		if o != nil {
 			t.RoundTrips = max(t.RoundTrips, o.Observed.RoundTrips)
+			t.FlightBytes = max(t.FlightBytes, flightBytes(&o.Observed))
 		}
 	}
 	t.Connect = k.estimate(shakedown.PhaseStarted, shakedown.PhaseConnected)
 	t.ServerHello = k.estimate(shakedown.PhaseConnected, shakedown.PhaseServerHello)
 	t.Flight = k.estimate(shakedown.PhaseConnected, shakedown.PhaseServerFlight)
+	t.FlightSpan = k.estimate(shakedown.PhaseServerHello, shakedown.PhaseServerFlight)
 	t.Complete = k.estimate(shakedown.PhaseConnected, shakedown.PhaseComplete)
 	t.Ticket = k.estimate(shakedown.PhaseConnected, shakedown.PhaseTicket)
 	t.Response = k.estimate(shakedown.PhaseConnected, shakedown.PhaseResponse)
@@ -241,4 +243,17 @@ func (p *prober) stalled() (stalls, of int, where shakedown.Phase) {
 		}
 	}
 	return stalls, of, where
+}
+
+// near is the shortest round trip against which a pause within a flight can be told
+// from computing.
+const near = 2 * time.Millisecond
+
+// waits says how many round trips the server's flight stood still for, in the
+// median; ok is false if the server is too near to tell, or it was not timed.
+func (t *Timing) waits() (n float64, ok bool) {
+	if t.FlightSpan.N < rounds || t.Connect.Median < float64(near) {
+		return 0, false
+	}
+	return t.FlightSpan.Median / t.Connect.Median, true
 }
