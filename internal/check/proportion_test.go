@@ -50,6 +50,9 @@ func (s *scatter) asked() (r, both Resumption) {
 		waves++
 	}
 	more(firstWave)
+	if r.State == StateAccepted {
+		more(nextWave)
+	}
 	if r.State != StateAccepted {
 		for range inSequence {
 			sequence.join(s.wave(1, 0))
@@ -58,14 +61,8 @@ func (s *scatter) asked() (r, both Resumption) {
 	for both = together(&r, &sequence); both.Resumed == 0 && both.Verdict != shakedown.No; both = together(&r, &sequence) {
 		more(min(noneWave, enough-both.Tried))
 	}
-	if mixed(&r) && r.Tried < firstWave+mixedWave {
+	if both = together(&r, &sequence); mixed(&both) && r.Tried < firstWave+mixedWave {
 		more(mixedWave)
-	}
-	if r.State == StateAccepted {
-		more(nextWave)
-		if mixed(&r) {
-			more(mixedWave)
-		}
 	}
 	return r, together(&r, &sequence)
 }

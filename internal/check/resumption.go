@@ -35,15 +35,16 @@ var (
 // on until rare is ruled out.
 const (
 	firstWave  = 6
-	nextWave   = 6 // at the end, if the budget has room
+	nextWave   = 6
 	mixedWave  = 12
 	noneWave   = 12
 	inSequence = 4
 )
 
 // ask fetches sessions and offers them, many connections open at once and then
-// one after the other. Where all were taken at once, those that are timed later
-// are enough in sequence.
+// one after the other. Where all of a first wave were taken, it may have met one
+// worker, and a second one is made, unless tickets say by their key's name that
+// there is one key; those that are timed later are enough in sequence.
 func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 	primed := m.fetch(ctx, p, max(2, m.prime-len(p.stock[m.name])))
 	switch n := len(p.stock[m.name]); {
@@ -55,6 +56,9 @@ func (m *mechanism) ask(ctx context.Context, p *prober) shakedown.Answer {
 	atOnce, sequence := p.row(m.name), p.row(m.name)
 	sequence.AtOnce = 1
 	m.wave(ctx, p, &atOnce, firstWave)
+	if all := atOnce.Tried > 0 && atOnce.Resumed == atOnce.Tried; all && !p.oneKey(m) {
+		m.wave(ctx, p, &atOnce, nextWave)
+	}
 	if atOnce.Tried == 0 || atOnce.Resumed < atOnce.Tried {
 		m.sequence(ctx, p, &sequence, inSequence)
 	}
@@ -92,13 +96,12 @@ func (m *mechanism) ruleOut(ctx context.Context, p *prober, atOnce, sequence *Re
 	}
 }
 
-// narrow spends what is left of the budget on intervals: where all of a first
-// wave were taken, one more is offered. Clients that take tickets do without
-// session IDs.
+// narrow spends what is left of the budget on intervals: where all of one wave
+// were taken and no other was made, one more is.
 func (p *prober) narrow(ctx context.Context) {
 	for _, m := range []*mechanism{psk, ticket, sessionID} {
 		r := p.seen.resumption(m.name, true)
-		if r == nil || r.State != StateAccepted || p.alone || p.left() < nextWave || m == sessionID && p.seen.is("resume-ticket", shakedown.Yes) {
+		if r == nil || r.State != StateAccepted || p.alone || p.left() < nextWave || r.Tried > firstWave {
 			continue
 		}
 		m.wave(ctx, p, r, nextWave)

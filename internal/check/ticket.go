@@ -74,3 +74,23 @@ func (p *prober) describeTickets() {
 		p.seen.EarlyData.MaxBytes = t.MaxEarlyData
 	}
 }
+
+// oneKey reports whether the tickets of a mechanism that came so far, from
+// connections that were open at once, begin with the name of one key.
+func (p *prober) oneKey(m *mechanism) bool {
+	names := map[shakedown.TicketName]bool{}
+	seen := 0
+	for _, o := range p.log {
+		if o.kind() != taken || m == sessionID || (o.Observed.Version == shakedown.TLS13) != (m == psk) {
+			continue
+		}
+		for _, k := range o.Observed.Tickets {
+			if k.Bytes == statefulTicket {
+				return false
+			}
+			names[k.Name] = true
+			seen++
+		}
+	}
+	return len(names) == 1 && seen >= enoughNames
+}
