@@ -106,7 +106,7 @@ func (c *checker) run(ctx context.Context, a *app, args []string) error {
 			return failed("", "--state: %w", err)
 		}
 	}
-	return c.verdict(r)
+	return c.verdict(ctx, r)
 }
 
 // prepare turns what was typed into a plan.
@@ -185,9 +185,11 @@ func getRequest(t shakedown.Target) []byte {
 }
 
 // verdict is the exit code's reason.
-func (c *checker) verdict(r *check.Report) error {
+func (c *checker) verdict(ctx context.Context, r *check.Report) error {
 	reached := slices.ContainsFunc(r.Targets, func(t check.TargetReport) bool { return t.Reached() })
 	switch {
+	case ctx.Err() != nil:
+		return failed("", "interrupted: what was not asked by then is inconclusive")
 	case !reached && len(r.Targets) > 0:
 		return &problem{exitFailed, errors.New("no address answered"), "see above for the reasons; check host and port"}
 	case len(r.Breaches) > 0:
