@@ -1,6 +1,11 @@
 package check
 
 import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -82,6 +87,35 @@ func TestStaples(t *testing.T) {
 			expectFindings(t, r.Targets[0].Findings, test.there, test.not)
 		})
 	}
+}
+
+// TestStapleOfAnother: a good response, and not to this certificate.
+func TestStapleOfAnother(t *testing.T) {
+	pki := t.TempDir()
+	one := startServer(t, server.Embedded{}, server.Spec{PKI: pki, Certificates: []server.KeyKind{server.P256}})
+	other := startServer(t, server.Embedded{}, server.Spec{PKI: pki, Certificates: []server.KeyKind{server.P384}, Stapling: server.StaplingFile})
+	files, err := filepath.Glob(filepath.Join(other.Dir, "staple-*.der"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("staples: %v, %v", files, err)
+	}
+	pair, err := one.Certificates[0].TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pair.OCSPStaple, err = os.ReadFile(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := http.Server{Handler: http.NotFoundHandler()}
+	go served.Serve(l)                   //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { served.Close() }) //nolint:errcheck // likewise
+	where := l.Addr().(*net.TCPAddr).AddrPort()
+	r := run(t, Plan{Targets: []Target{at(one, where.Port(), where.Addr())}, Roots: one.Roots})
+	expect(t, &r.Targets[0].Observation, map[string]shakedown.Verdict{"stapling": shakedown.No})
+	expectFindings(t, r.Targets[0].Findings, []string{"bad-staple"}, []string{"revoked", "no-staple"})
 }
 
 // TestUntrusted: a chain that does not verify is a finding, and no obstacle.
