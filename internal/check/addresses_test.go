@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -49,6 +50,19 @@ func relay(t *testing.T, address string, to *server.Server, greet func(net.Conn)
 		}
 	})
 	t.Cleanup(func() { l.Close(); pipes.Wait() })
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// serve answers requests by 404 over TLS of a configuration that no driver makes.
+func serve(t *testing.T, c *tls.Config) netip.AddrPort {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := http.Server{Handler: http.NotFoundHandler(), ErrorLog: log.New(io.Discard, "", 0)}
+	go s.Serve(l)                   //nolint:errcheck // it ends with Close
+	t.Cleanup(func() { s.Close() }) //nolint:errcheck // likewise
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
@@ -126,19 +140,13 @@ func TestNames(t *testing.T) {
 				c.SetSessionTicketKeys([][32]byte{key})
 				configs[name] = c
 			}
-			l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+			where := serve(t, &tls.Config{
 				Certificates:       []tls.Certificate{pair},
 				GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) { return configs[hello.ServerName], nil },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			served := http.Server{Handler: http.NotFoundHandler()}
-			go served.Serve(l) //nolint:errcheck // it ends with Close
-			t.Cleanup(func() { served.Close() })
 			var plan Plan
 			for _, name := range names {
-				target := at(base, l.Addr().(*net.TCPAddr).AddrPort().Port(), base.Addr.Addr())
+				target := at(base, where.Port(), where.Addr())
 				target.ServerName, target.Config.ServerName = name, name
 				plan.Targets = append(plan.Targets, target)
 			}
@@ -196,6 +204,22 @@ func TestStartTLS(t *testing.T) {
 		expectState(t, o, m, StateAccepted)
 	}
 	accounts(t, s, r)
+}
+
+// TestNoCommonProtocol: a server that ends handshakes that offer it no application
+// protocol it knows (RFC 7301, section 3.2), as mail servers do, is asked without.
+func TestNoCommonProtocol(t *testing.T) {
+	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
+	pair, err := s.Certificates[0].TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := serve(t, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"smtp"}})
+	target := at(s, where.Port(), where.Addr())
+	target.Request = nil
+	r := run(t, Plan{Targets: []Target{target}, Roots: s.Roots})
+	expect(t, &r.Targets[0].Observation, map[string]shakedown.Verdict{"reach": shakedown.Yes, "tls13": shakedown.Yes, "http2": shakedown.No})
+	expectState(t, &r.Targets[0].Observation, MechanismPSK, StateAccepted)
 }
 
 // TestNoStartTLS: a server that has no TLS to offer is not said to lack a version.

@@ -2,8 +2,6 @@ package check
 
 import (
 	"crypto/tls"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -105,14 +103,7 @@ func TestStapleOfAnother(t *testing.T) {
 	if pair.OCSPStaple, err = os.ReadFile(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := http.Server{Handler: http.NotFoundHandler()}
-	go served.Serve(l)                   //nolint:errcheck // it ends with Close
-	t.Cleanup(func() { served.Close() }) //nolint:errcheck // likewise
-	where := l.Addr().(*net.TCPAddr).AddrPort()
+	where := serve(t, &tls.Config{Certificates: []tls.Certificate{pair}})
 	r := run(t, Plan{Targets: []Target{at(one, where.Port(), where.Addr())}, Roots: one.Roots})
 	expect(t, &r.Targets[0].Observation, map[string]shakedown.Verdict{"stapling": shakedown.No})
 	expectFindings(t, r.Targets[0].Findings, []string{"bad-staple"}, []string{"revoked", "no-staple"})

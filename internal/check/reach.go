@@ -17,8 +17,15 @@ var compressions = []uint16{1, 2, 3}
 // askReach offers what browsers offer, and if that is refused all there is.
 func askReach(ctx context.Context, p *prober) shakedown.Answer {
 	c := p.config(shakedown.ModeFull)
-	c.ALPN, c.CompressCertificate = []string{"h2", "http/1.1"}, compressions
+	c.CompressCertificate = compressions
+	if p.target.StartTLS == "" {
+		c.ALPN = []string{"h2", "http/1.1"} // what else has no business with these
+	}
 	o := p.try(ctx, ask{config: c})
+	if f := o.Failure; o.kind() == refused && f.Alert != nil && *f.Alert == shakedown.AlertNoApplicationProtocol {
+		c.ALPN = nil
+		o = p.try(ctx, ask{config: c})
+	}
 	if o.kind() == refused {
 		// An old server, perhaps: all that can be completed is offered from now on.
 		p.wide = true
@@ -181,6 +188,9 @@ func askHTTP(ctx context.Context, p *prober) shakedown.Answer {
 }
 
 func askHTTP2(ctx context.Context, p *prober) shakedown.Answer {
+	if p.target.StartTLS != "" {
+		return unsure("not offered to a server that speaks %s", p.target.StartTLS)
+	}
 	switch alpn := p.seen.Usual.ALPN; alpn {
 	case "h2":
 		return yes("h2 was chosen of h2 and http/1.1")
