@@ -11,8 +11,10 @@
 //   - Every answer is yes, no or inconclusive, with its evidence. A network
 //     failure, a rate limit or a spent budget makes it inconclusive, never no:
 //     no needs the server's own word, an alert or another choice.
-//   - A proportion comes with its 95% interval, and with how many connections
-//     were open at once: a server with state for each worker looks far better
+//   - A proportion comes with its 95% interval, which takes into account that
+//     tries of a wave depend on one another, and with how many connections
+//     were open at once: none taken is no only if that many tries rule out that
+//     one in five resumes. Why at once: a server with state for each worker looks far better
 //     when it is asked in sequence, since an idle kernel wakes the same worker.
 //   - Mechanisms of resumption are never mixed: each is offered alone.
 //   - No state is kept between addresses but what is offered on purpose.
