@@ -137,11 +137,13 @@ func (p *prober) describeCertificates(now time.Time) {
 	}
 }
 
-// stapling looks through the handshakes of one certificate, in their order.
+// stapling looks through the handshakes of one certificate, in the order in which
+// the server answered: those of a wave are in the log as they were begun.
 func stapling(s *seenChain) Stapling {
 	var st Stapling
 	distinct := map[shakedown.Staple]bool{}
-	for _, o := range s.outcomes {
+	ordered := slices.SortedStableFunc(slices.Values(s.outcomes), func(a, b *outcome) int { return a.helloAt().Compare(b.helloAt()) })
+	for _, o := range ordered {
 		if !o.ask.config.StatusRequest {
 			continue
 		}

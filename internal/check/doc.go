@@ -14,8 +14,8 @@
 //   - A proportion comes with its 95% interval, which takes into account that
 //     tries of a wave depend on one another, and with how many connections
 //     were open at once: none taken is no only if that many tries rule out that
-//     one in five resumes. Why at once: a server with state for each worker looks far better
-//     when it is asked in sequence, since an idle kernel wakes the same worker.
+//     one in five resumes. At once, since a server with state for each worker
+//     looks far better in sequence: an idle kernel wakes the same worker.
 //   - Mechanisms of resumption are never mixed: each is offered alone.
 //   - No state is kept between addresses but what is offered on purpose.
 //   - No more connections are made to an address than the plan allows, and one

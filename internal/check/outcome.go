@@ -126,6 +126,12 @@ func (o *outcome) took(from, to shakedown.Phase) (time.Duration, bool) {
 	return o.Phases.Between(from, to)
 }
 
+// helloAt is when the server's answer began.
+func (o *outcome) helloAt() time.Time {
+	d, _ := o.Phases.At(shakedown.PhaseServerHello)
+	return o.began.Add(d)
+}
+
 // line is a connection under way.
 type line struct {
 	*outcome
