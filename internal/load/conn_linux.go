@@ -323,7 +323,7 @@ func (l *loop) done(c *socket) {
 	c.times.complete = l.job.clock()
 	c.idle = true
 	if c.priming {
-		l.tally.primed.Handshakes++
+		l.tally.refill(nil, c.times.complete-l.job.warmEnd)
 	} else {
 		l.tally.success(&c.conn, c.times.complete-l.job.warmEnd)
 	}
@@ -341,7 +341,7 @@ func (l *loop) fail(i int32, c *socket, f *shakedown.Failure) {
 
 func (l *loop) count(c *socket, f *shakedown.Failure) {
 	if c.priming {
-		l.tally.primed.Failures++
+		l.tally.refill(f, l.now-l.job.warmEnd)
 	} else {
 		l.tally.failure(&c.conn, f, l.now-l.job.warmEnd)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -147,6 +149,9 @@ func prepare(plan Plan) (*job, error) {
 			j.quota = append(j.quota, n)
 		}
 	}
+	if err := checkSources(&plan); err != nil {
+		return nil, err
+	}
 	return j, checkLimits(&plan)
 }
 
@@ -201,6 +206,24 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
+}
+
+// checkSources refuses addresses to connect from that are none of this machine's
+// or of another family than a target: at connect both look like a want of ports.
+func checkSources(plan *Plan) error {
+	for _, source := range plan.Sources {
+		for _, target := range plan.Targets {
+			if source.Unmap().Is4() != target.Addr().Unmap().Is4() {
+				return fmt.Errorf("source %s cannot reach %s: one is IPv4 and the other IPv6", source, target)
+			}
+		}
+		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(source, 0)))
+		if err != nil {
+			return fmt.Errorf("source %s cannot be used: it is no address of this machine: %w", source, errors.Unwrap(err))
+		}
+		conn.Close()
+	}
+	return nil
 }
 
 // checkLimits refuses what this machine's limits do not allow, before the run.

@@ -47,11 +47,13 @@ func limit(s *Summary) Limit {
 		return Limit{"backlog", append(evidence, "raise the server's listen backlog and net.core.somaxconn")}
 	case s.Server != nil && s.Server.Busy >= busy*float64(serverCores(s)):
 		return Limit{"server", evidence}
+	case s.Server != nil && s.Server.Busy+s.Server.waited >= busy*float64(serverCores(s)):
+		return Limit{"server", append(evidence, fmt.Sprintf("it was ready for %.2f cores more and did not get them: others use its cores", s.Server.waited))}
 	case s.Link != nil:
 		return linkLimit(s, evidence)
 	case s.Plan.RTT > 0:
 		return Limit{"link", append(evidence, fmt.Sprintf("each flight was held for %s: more --connections would do more", s.Plan.RTT))}
-	case !open:
+	case !open && s.Server != nil && s.Failures*100 <= s.Handshakes:
 		return Limit{"connections", append(evidence, several(s.Plan.Connections, "connection", "connections")+" waited for the server most of the time: more would do more")}
 	}
 	return Limit{"unknown", evidence}

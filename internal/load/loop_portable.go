@@ -272,7 +272,7 @@ func (p *portable) done(c *portableConn) bool {
 	c.times.complete = p.job.clock()
 	c.idle = true
 	if c.priming {
-		p.tally.primed.Handshakes++
+		p.tally.refill(nil, c.times.complete-p.job.warmEnd)
 	} else {
 		p.tally.success(&c.conn, c.times.complete-p.job.warmEnd)
 	}
@@ -296,7 +296,7 @@ func (p *portable) count(c *portableConn, f *shakedown.Failure) {
 	case p.job.stop.Load() == stopNow:
 		p.tally.abandoned++
 	case c.priming:
-		p.tally.primed.Failures++
+		p.tally.refill(f, p.job.clock()-p.job.warmEnd)
 	default:
 		p.tally.failure(&c.conn, f, p.job.clock()-p.job.warmEnd)
 	}

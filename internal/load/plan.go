@@ -97,8 +97,8 @@ func ParseMix(s string) ([]Share, error) {
 	return mix, nil
 }
 
-// TicketPolicy says how often a session is offered: "reuse": each connection has
-// one and offers it again and again; "single-use": each is offered once, and
+// TicketPolicy says how often a session is offered: "reuse": as many sessions as
+// connections, 256 at the most, are offered in turn, again and again; "single-use": each is offered once, and
 // the handshake it is offered in brings the next; "pool=N": N sessions are
 // offered in turn.
 type TicketPolicy string

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -21,6 +22,10 @@ const drainAtMost = time.Second
 // small and its garbage, ciphers mostly, plenty: at the usual 100 the collector
 // takes cores from the load several hundred times a second.
 const gcPercent = 1000
+
+// refillsOneIn bounds the handshakes for new sessions among the measured: from
+// one in this many on, the server's CPU time says nothing of the measured ones.
+const refillsOneIn = 200
 
 // worker is one thread of load.
 type worker interface {
@@ -54,6 +59,10 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	defer reserve(len(workers))()
 
+	m := monitor{job: j, observe: observe}
+	if j.plan.Warmup == 0 {
+		m.begin() // before the first handshake, which is measured
+	}
 	j.base = time.Now()
 	j.warmEnd = j.plan.Warmup
 	j.end = j.warmEnd + j.plan.Duration
@@ -64,7 +73,6 @@ func Run(ctx context.Context, plan Plan, observe func(Progress)) (*Summary, erro
 			return nil, err
 		}
 	}
-	m := monitor{job: j, observe: observe}
 	if err := m.watch(ctx, ended, len(workers)); err != nil {
 		return nil, err
 	}
@@ -85,7 +93,7 @@ type monitor struct {
 	job     *job
 	observe func(Progress)
 
-	begun       time.Time // of the measured time
+	begun       time.Time // readings were taken; zero: the run ended in its warm-up
 	ended       time.Time
 	interrupted bool
 	selfBefore  host.SelfUsage
@@ -112,22 +120,25 @@ type monitor struct {
 // watch follows the run until all workers have ended.
 func (m *monitor) watch(ctx context.Context, ended <-chan error, workers int) error {
 	j := m.job
-	warm := time.NewTimer(time.Until(j.base.Add(j.warmEnd)))
-	defer warm.Stop()
+	var warm <-chan time.Time
+	if m.begun.IsZero() {
+		timer := time.NewTimer(time.Until(j.base.Add(j.warmEnd)))
+		defer timer.Stop()
+		warm = timer.C
+	}
 	progress := time.NewTicker(250 * time.Millisecond)
 	defer progress.Stop()
-	var second <-chan time.Time
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
 	var drain <-chan time.Time
 	done := ctx.Done()
 	var first error
 	for workers > 0 {
 		select {
-		case <-warm.C:
+		case <-warm:
 			m.begin()
-			ticker := time.NewTicker(time.Second)
-			defer ticker.Stop()
-			second = ticker.C
-		case <-second:
+			second.Reset(time.Second)
+		case <-second.C:
 			m.sampleServer()
 		case <-progress.C:
 			if m.observe != nil {
@@ -147,9 +158,6 @@ func (m *monitor) watch(ctx context.Context, ended <-chan error, workers int) er
 				first = errors.Join(first, err)
 			}
 		}
-	}
-	if m.begun.IsZero() {
-		m.begin() // it ended within the warm-up
 	}
 	m.finish()
 	return first
@@ -175,6 +183,10 @@ func (m *monitor) begin() {
 
 func (m *monitor) finish() {
 	m.ended = time.Now()
+	if m.begun.IsZero() {
+		m.serverErr = errors.New("the run ended within its warm-up")
+		return
+	}
 	m.selfAfter, _ = host.Self()
 	if m.linkErr == nil {
 		m.linkAfter, m.linkErr = m.job.linkStats()
@@ -265,12 +277,18 @@ func (m *monitor) rate(i int, now *snapshot) float64 {
 // summary puts the workers' counts and the monitor's readings together.
 func (m *monitor) summary(t *tally, priming Priming) *Summary {
 	j := m.job
-	wall := m.ended.Sub(m.begun)
-	measured := min(wall, j.plan.Duration)
+	// The measured time begins by the plan; the readings may be taken some
+	// milliseconds later.
+	started := j.base.Add(j.warmEnd)
+	wall := max(m.ended.Sub(m.begun), 0)
+	measured := min(max(m.ended.Sub(started), 0), j.plan.Duration)
+	if m.begun.IsZero() {
+		wall, measured = 0, 0
+	}
 	priming.Handshakes += t.primed.Handshakes
 	priming.Failures += t.primed.Failures
 	s := &Summary{
-		Plan: j.plan, Started: m.begun, Duration: measured, Interrupted: m.interrupted,
+		Plan: j.plan, Started: started, Duration: measured, Interrupted: m.interrupted,
 		Handshakes: t.handshakes, Failures: t.failures, Missed: t.missed, Abandoned: t.abandoned,
 		PerSecond: t.series.Rate(0, measured),
 		Connect:   t.connect.Percentiles(), Handshake: t.handshake.Percentiles(), Total: t.total.Percentiles(),
@@ -291,7 +309,8 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 	}
 	slices.SortFunc(s.Failed, func(a, b FailureCount) int { return int(b.N - a.N) })
 
-	ended := t.handshakes + t.failures
+	// CPU time is of everything that ended in the measured time.
+	ended := t.handshakes + t.failures + t.early + t.refills
 	self := m.selfAfter.Since(m.selfBefore)
 	cpu := self.CPU()
 	if m.linkAfter != nil {
@@ -306,6 +325,9 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 	if wall > 0 {
 		s.Client.Busy = cpu.Seconds() / wall.Seconds() / float64(j.plan.Threads)
 	}
+	if refilled := t.refills > 0 && t.refills*refillsOneIn >= ended; refilled && m.serverErr == nil {
+		m.serverErr = fmt.Errorf("%s for new sessions fell into the measured time, and the server's CPU time is of both", several(t.refills, "full handshake", "full handshakes"))
+	}
 	if m.server != nil && m.serverErr == nil {
 		s.Server = &ServerUse{
 			PIDs: m.server.PIDs(), CPU: m.serverUse.CPU, PerHandshake: per(m.serverUse.CPU, ended),
@@ -313,6 +335,7 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 		}
 		if wall > 0 {
 			s.Server.Busy = m.serverUse.CPU.Seconds() / wall.Seconds()
+			s.Server.waited = m.serverUse.RunQueueWait.Seconds() / wall.Seconds()
 		}
 	} else {
 		s.Why = m.serverErr.Error()

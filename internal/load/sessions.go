@@ -73,6 +73,9 @@ func (s *sessions) keep(c *conn) {
 	if !s.resumes(c) || !s.singleUse() && !c.priming {
 		return
 	}
+	if o := c.machine.Observed(); s.singleUse() && o.Mode.Resumes() && len(o.Tickets) == 0 {
+		return // the session is the one that was used
+	}
 	session := c.machine.Session()
 	if session != nil && s.job.clients[c.share].CanOffer(session) == nil {
 		s.stock[c.share][c.target] = append(s.stock[c.share][c.target], session)
@@ -109,6 +112,9 @@ func (j *job) prime(ctx context.Context) (Priming, error) {
 			got, failed, err := j.fetch(ctx, share, target, n)
 			p.Handshakes += int64(len(got))
 			p.Failures += int64(failed)
+			if ctx.Err() != nil {
+				return p, fmt.Errorf("interrupted after %s for sessions: nothing was measured: %w", several(p.Handshakes, "handshake", "handshakes"), ctx.Err())
+			}
 			if len(got) == 0 {
 				return p, fmt.Errorf("no session to resume from %s in mode %s: %w", j.plan.Targets[target], s.Mode, err)
 			}
@@ -127,6 +133,9 @@ func (j *job) fetch(ctx context.Context, share, target, n int) (got []*handshake
 	tokens := make(chan struct{}, primingAtOnce)
 	for i := range n {
 		tokens <- struct{}{}
+		if ctx.Err() != nil {
+			break // those not begun are no failures
+		}
 		wg.Go(func() {
 			defer func() { <-tokens }()
 			session, e := j.fetchOne(ctx, share, target, i)

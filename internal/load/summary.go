@@ -129,6 +129,7 @@ type ServerUse struct {
 	PerSecond stats.Estimate `json:"cpu_per_handshake_by_second_ns"`
 	Busy      float64        `json:"busy"` // cores' worth of CPU
 	Processes int            `json:"processes"`
+	waited    float64        // cores' worth of time in which it was ready and had no core
 	Cores     int            `json:"cores"` // that they may run on
 	Memory    host.Memory    `json:"memory"`
 }

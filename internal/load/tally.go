@@ -11,9 +11,12 @@ import (
 // tally is what one thread has counted in the measured time. It has no lock: it
 // is read when the thread has ended.
 type tally struct {
-	// from is the planned instant of the first handshake that counts: with a
-	// Count those begun in the warm-up are none of it.
+	// from is the planned instant of the first handshake that counts, where
+	// there is a plan to hold the count against: those begun in the warm-up are
+	// then none of it. They and the refills of sessions that end in the measured
+	// time are counted apart, since CPU time is theirs, too.
 	from                 time.Duration
+	early, refills       int64
 	handshakes, failures int64
 	missed, abandoned    int64
 	connect              *stats.Recorder
@@ -63,7 +66,7 @@ func newTally(plan *Plan) *tally {
 		connect: stats.NewRecorder(), handshake: stats.NewRecorder(), total: stats.NewRecorder(), lag: stats.NewRecorder(),
 		observed: make(map[way]*Observed), failed: make(map[failing]*FailureCount),
 	}
-	if plan.Count > 0 {
+	if plan.Count > 0 || plan.Arrivals.Open() {
 		t.from = plan.Warmup
 	}
 	if n := len(plan.Targets); n > 1 {
@@ -78,10 +81,33 @@ func newTally(plan *Plan) *tally {
 // times are the marks of one handshake, since the load's begin.
 type times struct{ planned, connected, complete time.Duration }
 
+// counts reports whether what ended at time at is one of the measured
+// handshakes.
+func (t *tally) counts(c *conn, at time.Duration) bool {
+	if at >= 0 && c.times.planned < t.from {
+		t.early++
+		return false
+	}
+	return at >= 0
+}
+
+// refill counts a handshake that was made for a session and ended at time at; f
+// is why it failed, or nil.
+func (t *tally) refill(f *shakedown.Failure, at time.Duration) {
+	if at >= 0 {
+		t.refills++
+	}
+	if f == nil {
+		t.primed.Handshakes++
+	} else {
+		t.primed.Failures++
+	}
+}
+
 // success counts a complete handshake at time at since measuring began. A
 // negative at, in the warm-up, does not count.
 func (t *tally) success(c *conn, at time.Duration) {
-	if at < 0 || c.times.planned < t.from {
+	if !t.counts(c, at) {
 		return
 	}
 	m, ts := c.machine, c.times
@@ -122,7 +148,7 @@ func (t *tally) find(w way, m *handshake.Machine) *Observed {
 
 // failure counts a handshake that failed at time at since measuring began.
 func (t *tally) failure(c *conn, f *shakedown.Failure, at time.Duration) {
-	if at < 0 || c.times.planned < t.from {
+	if !t.counts(c, at) {
 		return
 	}
 	t.failures++
@@ -146,6 +172,8 @@ func (t *tally) failure(c *conn, f *shakedown.Failure, at time.Duration) {
 func (t *tally) merge(o *tally) error {
 	t.handshakes += o.handshakes
 	t.failures += o.failures
+	t.early += o.early
+	t.refills += o.refills
 	t.missed += o.missed
 	t.abandoned += o.abandoned
 	t.peak += o.peak
