@@ -26,7 +26,7 @@ var layers = [][]string{
 // standAlone packages know the root package at the most, and anyone above it may
 // use them.
 var standAlone = []string{
-	"internal/stats", "internal/host", "internal/nginx", "internal/stek", "internal/link", "internal/peertest", "internal/starttls",
+	"internal/stats", "internal/host", "internal/nginx", "internal/stek", "internal/link", "internal/spelling", "internal/peertest", "internal/starttls",
 }
 
 // extra are the arrows within a layer, each with its reason.

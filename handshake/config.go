@@ -125,7 +125,7 @@ func (c Config) withDefaults() Config {
 		case shakedown.ModeSessionID, shakedown.ModeTicket:
 			c.Versions = []shakedown.Version{shakedown.TLS12}
 		default:
-			c.Versions = []shakedown.Version{shakedown.TLS13, shakedown.TLS12}
+			c.Versions = c.versionsOfSuites()
 		}
 	}
 	if len(c.CipherSuites) == 0 {
@@ -162,6 +162,22 @@ func (c Config) withDefaults() Config {
 		c.Time = time.Now
 	}
 	return c
+}
+
+// versionsOfSuites returns TLS 1.3 and TLS 1.2, less one that none of the suites
+// asked for belongs to.
+func (c *Config) versionsOfSuites() []shakedown.Version {
+	both := []shakedown.Version{shakedown.TLS13, shakedown.TLS12}
+	var versions []shakedown.Version
+	for _, v := range both {
+		if slices.ContainsFunc(c.CipherSuites, func(id shakedown.CipherSuite) bool { return usable(id, v) }) {
+			versions = append(versions, v)
+		}
+	}
+	if len(versions) == 0 {
+		return both // no suite was asked for, or none that is known: validate tells
+	}
+	return versions
 }
 
 // modern reports whether a client of today offers the suite unasked: forward
@@ -230,6 +246,11 @@ func checkMode(c *Config) error {
 }
 
 func checkSuites(c *Config) error {
+	for _, id := range c.CipherSuites {
+		if _, ok := suite.Lookup(id); !ok && !c.ProbeOnly {
+			return fmt.Errorf("cipher suite %s is known by name only: it cannot be completed", id)
+		}
+	}
 	for _, v := range c.Versions {
 		if !slices.ContainsFunc(c.CipherSuites, func(id shakedown.CipherSuite) bool { return usable(id, v) || c.ProbeOnly }) {
 			return fmt.Errorf("none of the cipher suites %v can be used with %s", c.CipherSuites, v)
@@ -239,9 +260,6 @@ func checkSuites(c *Config) error {
 		return nil // a probe may offer suites that cannot be completed
 	}
 	for _, id := range c.CipherSuites {
-		if _, ok := suite.Lookup(id); !ok {
-			return fmt.Errorf("cipher suite %s is known by name only: it cannot be completed", id)
-		}
 		if !slices.ContainsFunc(c.Versions, func(v shakedown.Version) bool { return usable(id, v) }) {
 			return fmt.Errorf("cipher suite %s belongs to none of the versions %v", id, c.Versions)
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 
 	"shakedown"
@@ -47,6 +48,18 @@ func asFailure(err error) *shakedown.Failure {
 		return f
 	}
 	return ours(err)
+}
+
+// alertFailure is an alert that the server sent, with the one reason that what
+// was offered suggests.
+func (m *Machine) alertFailure(a shakedown.Alert) *shakedown.Failure {
+	f := alertFailure(a, m.phase, m.awaiting)
+	if a == shakedown.AlertHandshakeFailure && m.phase < shakedown.PhaseServerHello && !m.client.offers13 &&
+		!slices.ContainsFunc(m.config.Groups, certificateCurve) {
+		f.Hint = fmt.Sprintf("with an ECDSA certificate it had to: in TLS 1.2 the certificate's curve has to be among the groups, "+
+			"and %v are none of those (RFC 8422, section 5.1.1): add secp256r1", m.config.Groups)
+	}
+	return f
 }
 
 // alertFailure is an alert that the server sent.

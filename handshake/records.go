@@ -282,12 +282,12 @@ func (m *Machine) takeAlert(payload []byte) error {
 		m.push(Event{Kind: EventClosed})
 		return nil
 	case alert.Description == shakedown.AlertCloseNotify:
-		return alertFailure(alert.Description, m.phase, m.awaiting)
+		return m.alertFailure(alert.Description)
 	case alert.Description == shakedown.AlertUserCanceled,
 		alert.Level == warning && m.observed.Version != shakedown.TLS13:
 		return nil
 	}
-	return alertFailure(alert.Description, m.phase, m.awaiting)
+	return m.alertFailure(alert.Description)
 }
 
 func (m *Machine) takeData(payload []byte) error {

@@ -8,11 +8,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"shakedown/internal/spelling"
 )
 
 // The exit codes are a contract (docs/exit-codes.md).
@@ -135,7 +136,7 @@ func asProblem(cmd *cobra.Command, err error) *problem {
 		p.err = fmt.Errorf("unknown flag %s%s", dashes, unknown.GetSpecifiedName())
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if n := nearest(unknown.GetSpecifiedName(), names); n != "" {
+		if n := spelling.Nearest(unknown.GetSpecifiedName(), names); n != "" {
 			p.hint = fmt.Sprintf("did you mean --%s? See %s --help", n, cmd.CommandPath())
 		}
 	}
@@ -160,48 +161,10 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 			names = append(names, verb.Name())
 		}
 	}
-	if n := nearest(args[0], names); n != "" {
+	if n := spelling.Nearest(args[0], names); n != "" {
 		hint = fmt.Sprintf("did you mean shakedown %s?", n)
 	}
 	return failed(hint, "unknown verb %q", args[0])
-}
-
-// nearest returns the name that word is most likely a misspelling of, or "".
-func nearest(word string, names []string) string {
-	best, bestDistance := "", len(word)/3+2
-	for _, name := range names {
-		if d := distance(word, name); d < bestDistance {
-			best, bestDistance = name, d
-		}
-	}
-	if best == "" && len(word) >= 2 {
-		if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, word) }); i >= 0 {
-			best = names[i]
-		}
-	}
-	return best
-}
-
-// distance is how many letters have to be changed, added or left out to make b
-// of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // section is a part of a verb's flags under a heading of its own.

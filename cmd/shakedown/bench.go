@@ -239,9 +239,19 @@ func (b *bencher) arrivals() error {
 	switch {
 	case p.Connections < 1:
 		return failed("", "--connections: at least 1 is needed, not %d", p.Connections)
-	case p.Duration <= 0 || p.Warmup < 0 || p.Count < 0 || p.RTT < 0 || p.Threads < 0:
-		return failed("", "times and counts are above zero")
-	case b.rate < 0 || b.rate > 1e7:
+	case p.Duration <= 0:
+		return failed("", "--duration: %s is no time to measure in", p.Duration)
+	case p.Warmup < 0:
+		return failed("", "--warmup: %s is below zero", p.Warmup)
+	case p.RTT < 0:
+		return failed("", "--rtt: %s is below zero", p.RTT)
+	case p.Count < 0 || b.changed("count") && p.Count == 0:
+		return failed("leave it out to measure for a time", "--count: at least 1 is needed, not %d", p.Count)
+	case p.Threads < 0:
+		return failed("leave it out for one for each core the server leaves free", "--threads: at least 1 is needed, not %d", p.Threads)
+	case b.timeout <= 0:
+		return failed("", "--timeout: %s is no time to wait", b.timeout)
+	case b.changed("rate") && !(b.rate > 0 && b.rate <= 1e7): // NaN is none either
 		return failed("", "--rate: %v is not from above 0 to 10000000 per second", b.rate)
 	case b.rate > 0 && b.stages != "":
 		return failed("a single stage is a rate, too", "--rate and --stages exclude each other")
@@ -404,6 +414,9 @@ func (b *bencher) writeHistograms(s *load.Summary) error {
 // verdict says what of a load is not as it should be, once it is written.
 func verdict(b *report.Bench) error {
 	s := b.Summary
+	if s.Interrupted && s.Handshakes == 0 && len(b.Failed) == 0 {
+		return failed("", "interrupted before a handshake of the measured time came to an end")
+	}
 	if s.Handshakes == 0 {
 		if len(b.Failed) > 0 {
 			f := b.Failed[0]
@@ -415,6 +428,9 @@ func verdict(b *report.Bench) error {
 		return failed("", "interrupted: the figures are of %s", s.Duration.Round(time.Millisecond))
 	}
 	var complaints []string
+	if s.Failures > 0 && !b.ExpectsFailures() {
+		complaints = append(complaints, fmt.Sprintf("%d of %d handshakes failed: %s", s.Failures, s.Handshakes+s.Failures, b.Failed[0].Text))
+	}
 	if s.Mismatched > 0 {
 		complaints = append(complaints, fmt.Sprintf("%d of %d handshakes were not as asked: %s", s.Mismatched, s.Handshakes, strings.Join(b.Mismatches(), "; ")))
 	}

@@ -19,6 +19,7 @@ import (
 	"shakedown/internal/lab"
 	"shakedown/internal/report"
 	"shakedown/internal/server"
+	"shakedown/internal/spelling"
 )
 
 // labServeVerb is the process of an embedded server that a run measures.
@@ -52,7 +53,7 @@ func unknownVerbOf(cmd *cobra.Command, args []string) error {
 	for _, verb := range cmd.Commands() {
 		names = append(names, verb.Name())
 	}
-	if n := nearest(args[0], names); n != "" {
+	if n := spelling.Nearest(args[0], names); n != "" {
 		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), n)
 	}
 	return failed(hint, "unknown verb %q", args[0])

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"shakedown/internal/spelling"
 )
 
 //go:embed plans/*.yaml
@@ -53,7 +55,7 @@ func Open(name string) (*Plan, error) {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	e := &PlanError{File: name, Text: "neither a file nor a built-in plan"}
-	if n := nearest(name, names); n != "" {
+	if n := spelling.Nearest(name, names); n != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", n)
 	} else {
 		e.Hint = "built-in plans are " + strings.Join(names, ", ")

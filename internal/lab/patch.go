@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"shakedown/internal/spelling"
 )
 
 // PlanError says what is wrong with a plan, and where.
@@ -104,7 +106,7 @@ func explain(file string, near *token.Token, err error, target any) *PlanError {
 		key := unknown.GetToken().Value
 		names := keysOf(reflect.TypeOf(target), map[reflect.Type]bool{})
 		hint := ""
-		if n := nearest(key, names); n != "" {
+		if n := spelling.Nearest(key, names); n != "" {
 			hint = fmt.Sprintf("did you mean %q?", n)
 		}
 		return errorAt(file, unknown.GetToken(), fmt.Sprintf("unknown key %q", key), hint)
@@ -166,37 +168,4 @@ func keysOf(t reflect.Type, seen map[reflect.Type]bool) []string {
 		}
 	}
 	return keys
-}
-
-// nearest returns the name that word is most likely a misspelling of, or "".
-func nearest(word string, names []string) string {
-	best, least := "", len(word)/3+2
-	for _, name := range names {
-		if d := distance(word, name); d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters have to be changed, added or left out to make b
-// of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"shakedown/internal/server"
+	"shakedown/internal/spelling"
 )
 
 // Plan is an experiment.
@@ -219,7 +220,7 @@ func (p *Plan) unknownServer(path, name string, err error) *PlanError {
 	for _, d := range server.Drivers() {
 		names = append(names, d.Name())
 	}
-	if n := nearest(name, names); n != "" {
+	if n := spelling.Nearest(name, names); n != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", n)
 	}
 	return e

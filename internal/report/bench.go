@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"shakedown"
@@ -134,6 +135,12 @@ func groupName(w load.Observed) string {
 		return "ffdhe " + number(w.DHBits)
 	}
 	return orNone(w.Group != 0, w.Group.String())
+}
+
+// ExpectsFailures reports whether an expectation says how many handshakes may
+// fail; otherwise none may.
+func (b *Bench) ExpectsFailures() bool {
+	return slices.ContainsFunc(b.Expectations, func(j Judgement) bool { return strings.HasPrefix(j.Expression, "failed") })
 }
 
 // Unmet returns the expectations that were not met.

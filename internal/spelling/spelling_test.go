@@ -1,4 +1,4 @@
-package main
+package spelling
 
 import "testing"
 
@@ -8,8 +8,8 @@ func TestNearest(t *testing.T) {
 		"trce": "trace", "tracee": "trace", "bnech": "bench", "comp": "compare", "tiemout": "timeout",
 		"notickets": "no-tickets", "xyzzy": "", "q": "", "hosts": "host",
 	} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		if got := Nearest(word, names); got != want {
+			t.Errorf("nearest to %q: %q, want %q", word, got, want)
 		}
 	}
 }
