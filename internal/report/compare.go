@@ -81,6 +81,11 @@ func ReadBench(data []byte) (*Bench, error) {
 
 // NewCompare compares two runs.
 func NewCompare(fileA string, a *Bench, fileB string, b *Bench) (*Compare, error) {
+	for file, run := range map[string]*Bench{fileA: a, fileB: b} {
+		if run.Summary.Handshakes == 0 {
+			return nil, fmt.Errorf("%s holds no complete handshake: there is nothing to compare", file)
+		}
+	}
 	c := &Compare{
 		Schema: CompareSchema, A: compared(fileA, a), B: compared(fileB, b), Gap: b.Summary.Started.Sub(a.Summary.Started),
 		Single: []SingleFigure{}, Differences: differences(a, b),
