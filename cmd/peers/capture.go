@@ -43,7 +43,7 @@ func (o *options) checkCapture(ctx context.Context, dir string, stdout io.Writer
 	}
 	rate := 0.5 / cost.Seconds()
 	file := filepath.Join(dir, "capture.pcap")
-	dump := exec.CommandContext(ctx, "tcpdump", "-i", "lo", "-s", "80", "-B", "65536", "--immediate-mode", "-U", "-w", file, "tcp port "+strconv.Itoa(int(s.Addr.Port())))
+	dump := exec.CommandContext(ctx, "tcpdump", "-i", "lo", "-s", "80", "-B", "65536", "-w", file, "tcp port "+strconv.Itoa(int(s.Addr.Port())))
 	words, err := dump.StderrPipe()
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -91,12 +90,15 @@ func (a *app) labListCommand() *cobra.Command {
 				if err != nil {
 					return failed("", "%w", err)
 				}
-				fmt.Fprintf(w, "%s\t%d cells\t%s\t%s\n", p.Name, len(cells), roughly(p.Needed(cells)), p.Title)
+				fmt.Fprintf(w, "%s\t%d cells\t%s\t%s\n", p.Name, len(cells), roughly(labTime(p, cells)), p.Title)
 			}
 			return w.Flush()
 		},
 	}
 }
+
+// labTime estimates how long a run takes, with the record of the host before it.
+func labTime(p *lab.Plan, cells []*lab.Cell) time.Duration { return p.Needed(cells) + host.Budget }
 
 // roughly rounds a time that is only estimated.
 func roughly(d time.Duration) string {
@@ -192,7 +194,7 @@ func (a *app) labCheck(name string, o lab.Overrides) error {
 		return err
 	}
 	possible := lab.Possible(cells)
-	needed := p.Needed(cells)
+	needed := labTime(p, cells)
 	fmt.Fprintf(a.stdout, "%d cells, %d possible; %d rounds of %s each: %s\n", len(cells), len(possible), p.Rounds, p.Turn, roughly(needed))
 	for _, c := range possible {
 		if err := c.Driver.Available(); err != nil {
@@ -297,7 +299,7 @@ func (r *labRun) run(ctx context.Context, a *app, args []string) error {
 
 // labHint says where a run that ended early left what it had.
 func labHint(dir string) string {
-	if entries, err := os.ReadDir(filepath.Join(dir, "rounds")); err != nil || len(entries) == 0 {
+	if record, err := lab.Read(dir); err != nil || len(record.Rounds) == 0 {
 		return ""
 	}
 	return "what was measured before can be seen with: shakedown lab report " + dir

@@ -317,8 +317,9 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 		cpu = max(cpu-(m.linkAfter.CPU-m.linkBefore.CPU), 0)
 		s.Link = linkUse(j.plan.Link, m.linkBefore, m.linkAfter, wall)
 	}
+	cpu = max(cpu-t.looked, 0) // being punctual is no part of a handshake
 	s.Client = ClientUse{
-		Threads: j.plan.Threads, CPU: cpu, User: min(self.User, cpu), PerHandshake: per(cpu, ended),
+		Threads: j.plan.Threads, CPU: cpu, Looked: t.looked, User: min(self.User, cpu), PerHandshake: per(cpu, ended),
 		Lag: t.lag.Percentiles(), RunQueue: t.runQueue, PeakInFlight: t.peak,
 		InvoluntarySwitches: self.InvoluntarySwitches,
 	}

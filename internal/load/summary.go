@@ -101,8 +101,11 @@ type FailureCount struct {
 // ClientUse is what the load itself took.
 type ClientUse struct {
 	Threads int           `json:"threads"`
-	CPU     time.Duration `json:"cpu_ns"` // of this process, user and system, without the thread of a Link
-	User    time.Duration `json:"user_ns"`
+	CPU     time.Duration `json:"cpu_ns"` // of this process, user and system, without Looked and the thread of a Link
+	// Looked is CPU time that an open loop spent looking for events in the last
+	// microseconds before planned instants, so as to keep them.
+	Looked time.Duration `json:"looked_ns"`
+	User   time.Duration `json:"user_ns"`
 	// PerHandshake is CPU over Handshakes plus Failures.
 	PerHandshake time.Duration `json:"cpu_per_handshake_ns"`
 	// Busy is CPU over the time of all threads, 0 to 1.

@@ -32,6 +32,7 @@ type tally struct {
 	targets              []targetTally // of each target, when there are several
 	primed               Priming       // handshakes made during the run for new sessions
 	runQueue             time.Duration
+	looked               time.Duration // for events that did not come, before planned instants
 }
 
 // way is all that tells apart how handshakes came out.
@@ -178,6 +179,7 @@ func (t *tally) merge(o *tally) error {
 	t.abandoned += o.abandoned
 	t.peak += o.peak
 	t.runQueue += o.runQueue
+	t.looked += o.looked
 	t.primed.Handshakes += o.primed.Handshakes
 	t.primed.Failures += o.primed.Failures
 	t.primed.Duration += o.primed.Duration
