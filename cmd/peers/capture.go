@@ -43,7 +43,8 @@ func (o *options) checkCapture(ctx context.Context, dir string, stdout io.Writer
 	}
 	rate := 0.5 / cost.Seconds()
 	file := filepath.Join(dir, "capture.pcap")
-	dump := exec.CommandContext(ctx, "tcpdump", "-i", "lo", "-s", "80", "-B", "65536", "-w", file, "tcp port "+strconv.Itoa(int(s.Addr.Port())))
+	// On the server's core, where it delays what both see and not the load alone.
+	dump := exec.CommandContext(ctx, "taskset", "-c", o.serverCPU, "tcpdump", "-i", "lo", "-s", "80", "-B", "65536", "-w", file, "tcp port "+strconv.Itoa(int(s.Addr.Port())))
 	words, err := dump.StderrPipe()
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (o *options) checkCapture(ctx context.Context, dir string, stdout io.Writer
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond) // its buffer comes once a second
 	dump.Process.Signal(os.Interrupt)
 	dump.Wait()
 	var told struct {
