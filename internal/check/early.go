@@ -52,7 +52,7 @@ func askEarlyData(ctx context.Context, p *prober) shakedown.Answer {
 			if seen.Retried {
 				where = ", with a share of the group that it asks for"
 			}
-			return yes("%d of %s%s; HTTP status %d", seen.Accepted, plural(seen.Tried, "try"), where, seen.Status)
+			return yes("%d of %s%s; %s", seen.Accepted, plural(seen.Tried, "try"), where, seen.status())
 		}
 		if o.Observed.HelloRetryRequest {
 			seen.Retried, share = true, []shakedown.Group{o.Observed.Group}
@@ -62,6 +62,17 @@ func askEarlyData(ctx context.Context, p *prober) shakedown.Answer {
 		return unsure("none of %s, which says little where state is per worker", plural(seen.Tried, "try"))
 	}
 	return no("none of %s was accepted, though tickets allow %d bytes (last: %s, %s)", plural(seen.Tried, "try"), seen.MaxBytes, last.Observed.Mode, last.Observed.EarlyData)
+}
+
+// status says how the request was answered.
+func (e *EarlyData) status() string {
+	switch e.Status {
+	case 0:
+		return "no response was seen"
+	case http425:
+		return "answered 425 (Too Early): a client has to send the request again"
+	}
+	return fmt.Sprintf("HTTP status %d", e.Status)
 }
 
 // earlySession takes a session from the stock that allows early data.
@@ -103,8 +114,12 @@ func askReplay(ctx context.Context, p *prober) shakedown.Answer {
 	}
 	p.seen.EarlyData.Replayed = &n
 	switch {
-	case n > 0 && again.response != nil && again.response.StatusCode == http425:
+	case n > 0 && again.tooEarly():
 		return no("accepted again, but answered 425 (Too Early)")
+	case n > 0 && first.tooEarly():
+		// The server took it for complete, since our Finished had come by then. Who
+		// only recorded the flight cannot send that.
+		return no("answered 425 (Too Early) the first time, and the second time only after the handshake was complete")
 	case n > 0:
 		return yes("the same %d bytes were accepted twice", flight.size)
 	case again.kind() == trouble || again.kind() == untried:
@@ -114,6 +129,9 @@ func askReplay(ctx context.Context, p *prober) shakedown.Answer {
 }
 
 const http425 = 425 // Too Early (RFC 8470, section 5.2)
+
+// tooEarly reports whether the request was answered 425.
+func (o *outcome) tooEarly() bool { return o.response != nil && o.response.StatusCode == http425 }
 
 // flight is a ClientHello with early data that can be made again, byte for byte:
 // its randomness and its clock stand still, and its key share is constant.

@@ -116,13 +116,21 @@ func findHello(p *prober, _ time.Time) []shakedown.Finding {
 }
 
 func findStalls(p *prober, _ time.Time) []shakedown.Finding {
-	stalls, of, where := p.stalled()
+	stalls, of, where := p.stalled(forTime)
 	if of < stats.MinMedian || 2*stalls < of {
 		return nil
 	}
 	low, high := stats.Wilson(int64(stalls), int64(of))
-	f := finding("stall", shakedown.SeverityWarning, "handshakes pause for about 40 ms",
-		fmt.Sprintf("%d of %s one at a time (95%% interval %.0f%% to %.0f%%) stood still for 36 to 60 ms before %s", stalls, plural(of, "handshake"), 100*low, 100*high, where),
+	evidence := fmt.Sprintf("%d of %s one at a time (95%% interval %.0f%% to %.0f%%) stood still for 36 to 60 ms before %s", stalls, plural(of, "handshake"), 100*low, 100*high, where)
+	switch left, tried, _ := p.stalled(forStall); {
+	case tried == 0:
+		evidence += "; it was not tried whether it goes away with prompt acknowledgements, so that it may also be what the server computes"
+	case 2*left >= tried:
+		return nil // it computes, or waits for something else
+	default:
+		evidence += fmt.Sprintf(", and %d of %d in which the client acknowledged at once", left, tried)
+	}
+	f := finding("stall", shakedown.SeverityWarning, "handshakes pause for about 40 ms", evidence,
 		"the server waits for an acknowledgement before it sends the rest (Nagle's algorithm), and the client delays that: set TCP_NODELAY and write each flight at once",
 		"tcp_nodelay on;")
 	f.Cost = "about 40 ms a handshake"
@@ -151,6 +159,9 @@ func findEarlyData(p *prober, _ time.Time) []shakedown.Finding {
 	case e.Accepted > 0 && e.Retried:
 		return []shakedown.Finding{finding("early-data-retry", shakedown.SeverityWarning, "early data is on and useless to clients of today", p.seen.answer("early-data").Evidence,
 			"the server asks them for another key share, which rules early data out: take x25519", "ssl_ecdh_curve X25519:prime256v1:secp384r1;")}
+	case e.Accepted > 0 && e.Status == http425:
+		return []shakedown.Finding{finding("early-data-too-early", shakedown.SeverityInfo, "early data is accepted and this request answered 425", p.seen.answer("early-data").Evidence,
+			"nothing is served twice, and nothing is gained: the request takes another round trip. Answer 425 only to what must not be repeated (RFC 8470), or switch early data off", "ssl_early_data off;")}
 	case e.Accepted > 0:
 		return []shakedown.Finding{finding("early-data", shakedown.SeverityInfo, "early data is on", p.seen.answer("early-data").Evidence,
 			"whoever records it can send it again: see that only what may be repeated is served (--allow-replay shows whether it is)", "proxy_set_header Early-Data $ssl_early_data;")}

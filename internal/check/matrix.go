@@ -125,6 +125,11 @@ func (m *mechanism) cross(ctx context.Context, origins []*prober, to *prober, ro
 			}
 		}
 	}
+	if len(asks) == 0 {
+		return pairs(m, to, nil, nil)
+	}
+	to.plan.Progress(to.address, "sessions of others")
+	defer to.plan.Progress(to.address, Done)
 	return pairs(m, to, from, to.crowd(ctx, asks))
 }
 

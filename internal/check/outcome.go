@@ -24,6 +24,7 @@ type ask struct {
 	// purpose tells connections apart that look alike: in the log, those made
 	// one at a time for the sake of their times.
 	purpose purpose
+	prompt  bool // whatever comes is acknowledged at once
 	// record is given the bytes sent before anything was read; nil for nobody.
 	record func([]byte)
 }
@@ -33,6 +34,7 @@ type purpose uint8
 const (
 	forAnswer purpose = iota
 	forTime           // alone, so that its time counts
+	forStall          // likewise, to see whether a pause goes away
 )
 
 // outcome is what one connection came to.
@@ -169,6 +171,9 @@ func (p *prober) connect(ctx context.Context, a ask, limit time.Duration) *line 
 		}
 	}
 	l.Phases.Mark(shakedown.PhaseConnected, time.Since(l.began))
+	if a.prompt {
+		l.conn, _ = acknowledging(l.conn)
+	}
 	if a.record != nil {
 		l.conn = &recorded{Conn: l.conn, done: a.record}
 	}
@@ -221,12 +226,15 @@ func (l *line) settle(ctx context.Context, c *handshake.Conn, data *[]byte) {
 	ctx, cancel := context.WithTimeout(ctx, patience+2*l.p.plan.RTT)
 	defer cancel()
 	early := c.Result.Observed.EarlyData == shakedown.EarlyDataAccepted
-	if l.p.http && c.Result.Observed.ALPN != "h2" {
+	if request := l.p.request(); request != nil && c.Result.Observed.ALPN != "h2" {
 		if !early {
-			c.Machine.SendData(l.p.target.Request)
+			c.Machine.SendData(request)
 		}
 		const enough = 1 << 16 // bytes, for a head
-		c.Collect(ctx, func() bool { return head(*data) != nil || len(*data) > enough })
+		c.Collect(ctx, func() bool {
+			n := len(*data)
+			return n > enough || n > 0 && !l.p.http || head(*data) != nil
+		})
 		l.answered = len(*data) > 0
 		return
 	}

@@ -59,6 +59,10 @@ func Questions() []Question {
 	}
 }
 
+// Done is told to Progress when an address was asked all: its sessions may still be
+// offered to others.
+const Done = "done"
+
 // askAll puts every question, and records each answer. A question whose needs
 // are not met is answered by what is missing.
 func (p *prober) askAll(ctx context.Context) {
@@ -70,6 +74,7 @@ func (p *prober) askAll(ctx context.Context) {
 		p.seen.Answers = append(p.seen.Answers, a)
 	}
 	p.narrow(ctx)
+	p.plan.Progress(p.address, Done)
 }
 
 func (p *prober) put(ctx context.Context, q Question) shakedown.Answer {

@@ -31,7 +31,9 @@ type series struct {
 
 // askTime times the version that clients of today get.
 func askTime(ctx context.Context, p *prober) shakedown.Answer {
-	return p.askTime(ctx, p.seen.Usual.Version)
+	a := p.askTime(ctx, p.seen.Usual.Version)
+	p.unstall(ctx, p.seen.Usual.Version)
+	return a
 }
 
 func askTime12(ctx context.Context, p *prober) shakedown.Answer {
@@ -221,11 +223,11 @@ func (p *prober) markSlower() {
 // stalled counts the handshakes with a pause of about 40 ms between two of
 // their phases, which no round trip explains: Nagle's algorithm on one side and
 // delayed acknowledgement on the other (RFC 1122, section 4.2.3.4).
-func (p *prober) stalled() (stalls, of int, where shakedown.Phase) {
+func (p *prober) stalled(why purpose) (stalls, of int, where shakedown.Phase) {
 	const low, high = 36 * time.Millisecond, 60 * time.Millisecond
 	for _, o := range p.log {
 		rtt, ok := o.took(shakedown.PhaseStarted, shakedown.PhaseConnected)
-		if o.ask.purpose != forTime || o.kind() != taken || !ok || rtt > low/4 {
+		if o.ask.purpose != why || o.kind() != taken || !ok || rtt > low/4 {
 			continue
 		}
 		of++
@@ -243,6 +245,19 @@ func (p *prober) stalled() (stalls, of int, where shakedown.Phase) {
 		}
 	}
 	return stalls, of, where
+}
+
+// unstall makes a few handshakes in which the client acknowledges at once what it
+// gets, if those before stood still: a pause of Nagle's goes away then, that of a
+// slow application does not.
+func (p *prober) unstall(ctx context.Context, v shakedown.Version) {
+	const tries = 3
+	if stalls, of, _ := p.stalled(forTime); of == 0 || 2*stalls < of || p.left() < tries || !canAcknowledge {
+		return
+	}
+	for range tries {
+		p.once(ctx, ask{config: p.config(shakedown.ModeFull, v), purpose: forStall, prompt: true})
+	}
 }
 
 // near is the shortest round trip against which a pause within a flight can be told

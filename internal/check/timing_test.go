@@ -38,6 +38,13 @@ func TestStalled(t *testing.T) {
 		if got := len(findStalls(p, time.Time{})) > 0; got != test.want {
 			t.Errorf("%s: found %v", test.name, got)
 		}
+		// What stays when acknowledgements are prompt is no fault of Nagle's.
+		o := made(shakedown.ModeFull, test.times...)
+		o.ask.purpose = forStall
+		p.log = append(p.log, o)
+		if len(findStalls(p, time.Time{})) > 0 {
+			t.Errorf("%s: found, though it stayed", test.name)
+		}
 	}
 }
 
