@@ -86,6 +86,22 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
+// TestPunctual sees that what an open loop spends on being punctual is told apart
+// from what its handshakes cost, and that a closed loop spends nothing.
+func TestPunctual(t *testing.T) {
+	s := startServer(t, server.Nginx{}, server.Spec{})
+	p := plan(s)
+	if sum := run(t, t.Context(), p); sum.Client.Looked != 0 {
+		t.Errorf("a closed loop looked for events for %s", sum.Client.Looked)
+	}
+	p.Arrivals = load.Arrivals{Stages: []load.Stage{{Rate: 200, Duration: time.Second}}}
+	p.Duration, p.Count = time.Second, 0
+	sum := run(t, t.Context(), p)
+	if looked := sum.Client.Looked > 0; looked != eventLoops(t) {
+		t.Errorf("an open loop looked for events for %s", sum.Client.Looked)
+	}
+}
+
 // TestInterruptedEarly ends a run in its warm-up and in its priming: nothing was
 // measured, and nothing is told as if it had been.
 func TestInterruptedEarly(t *testing.T) {

@@ -116,7 +116,7 @@ func (l *loop) run() error {
 		}
 		l.now = l.job.clock()
 		woken := l.now
-		if patience == 0 && n <= 0 && slept >= l.job.warmEnd {
+		if l.plan != nil && patience == 0 && n <= 0 && slept >= l.job.warmEnd {
 			l.tally.looked += min(woken-slept, punctual)
 		}
 		for i := range max(n, 0) {

@@ -225,14 +225,16 @@ func (h heldConn) Read(b []byte) (int, error) {
 
 // talk drives the Machine until the connection has done its work.
 func (p *portable) talk(c *portableConn, nc net.Conn) {
+	var wrote time.Duration // 0: the last was reading
 	for {
 		e := c.machine.Next()
 		var err error
 		switch e.Kind {
 		case handshake.EventWrite:
+			wrote = p.job.clock()
 			_, err = nc.Write(e.Bytes)
 		case handshake.EventDone:
-			if !p.done(c) {
+			if !p.done(c, wrote) {
 				return
 			}
 			nc.SetReadDeadline(time.Now().Add(ticketWait))
@@ -249,6 +251,7 @@ func (p *portable) talk(c *portableConn, nc net.Conn) {
 			if c.idle && c.ticketed {
 				return
 			}
+			wrote = 0
 			var n int
 			if n, err = nc.Read(c.buffer); n > 0 {
 				time.Sleep(p.job.plan.RTT)
@@ -266,10 +269,13 @@ func (p *portable) talk(c *portableConn, nc net.Conn) {
 }
 
 // done counts a complete handshake and reports whether it is to wait for a ticket.
-func (p *portable) done(c *portableConn) bool {
+// One that our own flight completes lasted until that flight was handed over.
+func (p *portable) done(c *portableConn, wrote time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.times.complete = p.job.clock()
+	if c.times.complete = wrote; wrote == 0 {
+		c.times.complete = p.job.clock()
+	}
 	c.idle = true
 	if c.priming {
 		p.tally.refill(nil, c.times.complete-p.job.warmEnd)
