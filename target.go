@@ -118,17 +118,40 @@ func checkName(host string) error {
 	if len(host) > 253 {
 		return fmt.Errorf("host name of %d bytes: the limit is 253", len(host))
 	}
+	last := ""
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > 63 {
 			return fmt.Errorf("%q is not a host name: a label has 1 to 63 bytes", host)
 		}
+		if label[0] == '-' {
+			return fmt.Errorf("%q is not a host name: the label %q begins with a hyphen", host, label)
+		}
 		for _, r := range label {
-			if !(r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127) {
+			if r > 127 {
+				// RFC 6066, section 3, and the DNS have A-labels alone.
+				return fmt.Errorf("%q is not ASCII: give its A-labels (RFC 5890), such as xn--bcher-kva for bücher", host)
+			}
+			if !(r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
 				return fmt.Errorf("%q is not a host name: it holds %q", host, r)
 			}
 		}
+		last = label
+	}
+	if isNumber(last) {
+		return fmt.Errorf("%q is not a host name: it ends in a number, and an address is written in full, such as 127.0.0.1", host)
 	}
 	return nil
+}
+
+// isNumber reports whether a last label makes resolvers and browsers take the
+// whole for an IPv4 address of an old form: 127.1, 0x7f000001 (WHATWG URL, section
+// 3.5, "ends in a number").
+func isNumber(label string) bool {
+	if strings.Trim(label, "0123456789") == "" {
+		return true
+	}
+	digits, isHex := strings.CutPrefix(strings.ToLower(label), "0x")
+	return isHex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // SetServerName sets the name for SNI to name; the empty string switches SNI

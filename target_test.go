@@ -22,7 +22,8 @@ func TestParseTarget(t *testing.T) {
 		{"https://example.com", "example.com:443", "example.com", "/"},
 		{"https://example.com:8443/a/b?c=d", "example.com:8443", "example.com", "/a/b?c=d"},
 		{"https://[2001:db8::1]/", "[2001:db8::1]:443", "", "/"},
-		{"bücher.example", "bücher.example:443", "bücher.example", "/"},
+		{"xn--bcher-kva.example", "xn--bcher-kva.example:443", "xn--bcher-kva.example", "/"},
+		{"web1.7x", "web1.7x:443", "web1.7x", "/"},
 	} {
 		got, err := ParseTarget(c.text)
 		if err != nil {
@@ -62,6 +63,11 @@ func TestParseTargetErrors(t *testing.T) {
 		"exa mple.com":                        "not a host name",
 		"a..b":                                "label",
 		"https://":                            "no host",
+		"bücher.example":                      "xn--bcher-kva",
+		"127.1":                               "ends in a number",
+		"0x7f000001:443":                      "ends in a number",
+		"a.0X":                                "ends in a number",
+		"-a.example":                          "begins with a hyphen",
 		":443":                                "no host",
 		strings.Repeat("a", 64) + ".example":  "label",
 		strings.Repeat("a.", 130) + "example": "253",
@@ -81,7 +87,7 @@ func TestSetServerName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"192.0.2.1", "::1", "[::1]", "example.com:443", "a b"} {
+	for _, bad := range []string{"192.0.2.1", "::1", "[::1]", "example.com:443", "a b", "127.1", "0x7f000001", "2130706433", "127.0.0.1.", "bücher.example", "-a.test", "a.-b"} {
 		if err := target.SetServerName(bad); err == nil {
 			t.Errorf("server name %q was taken", bad)
 		}
