@@ -179,7 +179,12 @@ func (m *Machine) checkKey12() error {
 	}
 	if ec, ok := key.(*ecdsa.PublicKey); ok {
 		if g, known := curveGroup(ec.Curve); known && !slices.Contains(m.config.Groups, g) {
-			return misbehaved(shakedown.AlertIllegalParameter, "the server sent a certificate on curve %s, which was not offered (RFC 8422, section 5.3)", g)
+			f := misbehaved(shakedown.AlertIllegalParameter, "the server sent a certificate on curve %s, which was not offered (RFC 8422, section 5.3)", g)
+			f.Hint = "add --group " + g.String()
+			if !m.client.offers13 {
+				f.Hint += orTLS13
+			}
+			return f
 		}
 	}
 	return nil
