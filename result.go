@@ -33,11 +33,11 @@ type Asked struct {
 	Complete         Completion        `json:"complete"`
 }
 
-// Observed is what the server did.
+// Observed is what the server did. What it did not get to is zero.
 type Observed struct {
-	Mode            Mode            `json:"mode"`
-	Version         Version         `json:"version"`
-	CipherSuite     CipherSuite     `json:"cipher_suite"`
+	Mode            Mode            `json:"mode,omitempty"`
+	Version         Version         `json:"version,omitempty"`
+	CipherSuite     CipherSuite     `json:"cipher_suite,omitempty"`
 	Group           Group           `json:"group,omitempty"`
 	SignatureScheme SignatureScheme `json:"signature_scheme,omitempty"`
 	// DHBits is the size of the server's finite-field prime in TLS 1.2, in bits.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ func orNone(known bool, name string) string {
 
 func groupName(w load.Observed) string {
 	if w.DHBits > 0 {
-		return "ffdhe " + number(w.DHBits)
+		return fmt.Sprintf("DH %d bits", w.DHBits) // the prime may be any
 	}
 	return orNone(w.Group != 0, w.Group.String())
 }

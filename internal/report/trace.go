@@ -130,6 +130,9 @@ func (t *Trace) AddMessage(m handshake.Message, at time.Duration) {
 func (t *Trace) SetResult(r shakedown.Result) {
 	t.Address, t.Local, t.Asked, t.Phases, t.Failure = r.Address, r.Local, r.Asked, r.Phases, r.Failure
 	t.Observed = TraceObserved{Observed: r.Observed}
+	if _, heard := r.Phases.At(shakedown.PhaseServerHello); !heard {
+		t.Observed.Mode = "" // the server began none
+	}
 	t.Chain, t.RoundTrips = r.Observed.Chain, r.Observed.RoundTrips
 	t.Flights = append([]shakedown.Flight{}, r.Observed.Flights...)
 	t.Mismatch, t.Remarks = []string{}, []string{}
