@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,11 +143,29 @@ func asProblem(cmd *cobra.Command, err error) *problem {
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		p.err = fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
-		if invalid.GetFlag().Value.Type() == "duration" {
+		switch kind := invalid.GetFlag().Value.Type(); kind {
+		case "duration":
 			p.hint = "durations have a unit, such as 500ms, 10s or 2m"
+		case "file":
+			p.hint = "it has to be a file that can be written"
+		default:
+			if bad, ok := errors.AsType[*strconv.NumError](err); ok {
+				p.err = fmt.Errorf("--%s: %q is no %s that can be used", invalid.GetFlag().Name, bad.Num, number(kind))
+			}
 		}
 	}
 	return p
+}
+
+// number says what a flag of a type of pflag's takes.
+func number(kind string) string {
+	if strings.HasPrefix(kind, "float") {
+		return "number"
+	}
+	if strings.HasPrefix(kind, "uint") {
+		return "whole number from 0 on"
+	}
+	return "whole number"
 }
 
 // unknownVerb refuses arguments of the root command with the nearest verb.

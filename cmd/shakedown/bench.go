@@ -102,11 +102,11 @@ keeps the thresholds.`,
 
 func (b *bencher) loadFlags() section {
 	fs := pflag.NewFlagSet("load", pflag.ContinueOnError)
-	fs.IntVar(&b.plan.Connections, "connections", closedConnections, "connections at once; in an open loop the most there may be (1024 there)")
+	fs.IntVar(&b.plan.Connections, "connections", closedConnections, "`number` of connections at once; in an open loop the most there may be (1024 there)")
 	fs.DurationVar(&b.plan.Duration, "duration", 10*time.Second, "`time` to measure")
-	fs.Int64Var(&b.plan.Count, "count", 0, "measure this many handshakes instead")
+	fs.Int64Var(&b.plan.Count, "count", 0, "measure this `number` of handshakes instead; with --duration, so long at the most")
 	fs.DurationVar(&b.plan.Warmup, "warmup", time.Second, "`time` of load before it is measured")
-	fs.Float64Var(&b.rate, "rate", 0, "open loop: begin this many handshakes per second")
+	fs.Float64Var(&b.rate, "rate", 0, "open loop: begin handshakes at this `rate` per second")
 	fs.StringVar(&b.stages, "stages", "", "open loop: `time:rate` one after the other, such as 10s:500,30s:5000")
 	fs.BoolVar(&b.plan.Arrivals.Poisson, "poisson", false, "open loop: at random times (Poisson) instead of evenly spaced")
 	fs.StringVar(&b.mix, "mix", "", "several modes by `mode=weight`, such as full=20,psk=80")
@@ -124,12 +124,12 @@ func (b *bencher) loadFlags() section {
 
 func (b *bencher) measureFlags() section {
 	fs := pflag.NewFlagSet("measure", pflag.ContinueOnError)
-	fs.IntVar(&b.plan.Threads, "threads", 0, "threads of load (default: the cores that the server leaves free)")
+	fs.IntVar(&b.plan.Threads, "threads", 0, "`number` of threads of load (default: the cores that the server leaves free)")
 	fs.StringVar(&b.cpus, "cpus", "", "run the threads on these `cores`, such as 1 or 2-5")
 	fs.IntSliceVar(&b.plan.ServerPIDs, "server-pid", nil, "process `IDs` of the server (default: found by its listening socket)")
-	fs.Uint64Var(&b.plan.Seed, "seed", 0, "seed of random arrivals")
-	fs.StringArrayVar(&b.expressions, "expect", nil, "exit with 1 unless this holds, such as 'p99<30ms'; repeat. Figures:\n"+report.MetricNames())
-	fs.StringVar(&b.histograms, "hdr", "", "write the latency histograms to this `file` (HdrHistogram log)")
+	fs.Uint64Var(&b.plan.Seed, "seed", 0, "`number` from which random arrivals, the order of sessions and losses of --link follow")
+	fs.StringArrayVar(&b.expressions, "expect", nil, "exit with 1 unless this `expression` holds, such as 'p99<30ms'; repeat. Figures:\n"+report.MetricNames())
+	fs.Var(fileValue{&b.histograms}, "hdr", "write the latency histograms to this `file` (HdrHistogram log)")
 	fs.BoolVarP(&b.quiet, "quiet", "q", false, "show no progress")
 	return section{"Measuring", fs}
 }
@@ -173,7 +173,13 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 		return err
 	}
 	b.plan.Targets, b.plan.StartTLS = addresses(target), target.StartTLS
-	why := b.findServer()
+	why, err := b.findServer(a)
+	if err != nil {
+		return err
+	}
+	if err := b.preflight(ctx, target); err != nil {
+		return err
+	}
 
 	if len(thresholds) > 0 {
 		return b.runSearch(ctx, a, target, asked, thresholds)
@@ -187,6 +193,10 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	}
 	if summary.Server == nil && why != "" {
 		summary.Why = why
+	}
+	b.explainNone(ctx, target, summary)
+	if done := summary.Handshakes + summary.Failures; b.plan.Duration > 0 && done < b.plan.Count && !summary.Interrupted {
+		fmt.Fprintf(a.stderr, "--duration ended it after %d of the %d handshakes of --count\n", done, b.plan.Count)
 	}
 	doc := report.NewBench(target, asked, host.Describe(ctx), summary, expected)
 	formats := map[string]func(io.Writer) error{"csv": doc.WriteCSV, "gobench": doc.WriteGobench}
@@ -249,6 +259,9 @@ func (b *bencher) arrivals() error {
 		return failed("leave it out to measure for a time", "--count: at least 1 is needed, not %d", p.Count)
 	case p.Threads < 0:
 		return failed("leave it out for one for each core the server leaves free", "--threads: at least 1 is needed, not %d", p.Threads)
+	case p.Threads > p.Connections:
+		return failed("a thread for each core that the server leaves free is the most that helps, and the default",
+			"--threads: %d threads cannot share %d connections: some would have none", p.Threads, p.Connections)
 	case b.timeout <= 0:
 		return failed("", "--timeout: %s is no time to wait", b.timeout)
 	case b.changed("rate") && !(b.rate > 0 && b.rate <= 1e7): // NaN is none either
@@ -303,6 +316,9 @@ func (b *bencher) arrivals() error {
 	if p.CPUs, err = parseCPUs(b.cpus); err != nil {
 		return failed("", "--cpus: %w", err)
 	}
+	if err := allowedCPUs(p.CPUs); err != nil {
+		return err
+	}
 	if b.sessionIn != "" {
 		if p.Sessions, err = readSessions(b.sessionIn); err != nil {
 			return err
@@ -348,7 +364,7 @@ func (b *bencher) offer(target shakedown.Target) (shakedown.Asked, error) {
 		return shakedown.Asked{}, err
 	}
 	b.plan.Config = cfg
-	return *made.Asked(cfg.Mode.Resumes()), nil
+	return *made.Asked(cfg.Mode.Resumes()), b.refuseIdle()
 }
 
 // reachable leaves of several addresses the first that accepts a connection.
@@ -370,31 +386,6 @@ func (b *bencher) reachable(ctx context.Context, a *app, t shakedown.Target) (sh
 		fmt.Fprintf(a.stderr, "%s is skipped: %v\n", address, last)
 	}
 	return t, failed(last.Hint, "%s: none of its %d addresses accepts a connection: %w", t, len(t.Addresses), last)
-}
-
-// findServer finds the processes that serve the targets, or says why they cannot
-// be. Those of some of several addresses alone would make handshakes look cheap.
-func (b *bencher) findServer() string {
-	if len(b.plan.ServerPIDs) > 0 {
-		return ""
-	}
-	var pids []int
-	for _, t := range b.plan.Targets {
-		found, err := host.Listeners(t)
-		switch {
-		case errors.Is(err, host.ErrRemote):
-			return "the server is not on this machine"
-		case err != nil:
-			return strings.TrimPrefix(err.Error(), "host: ")
-		}
-		for _, p := range found {
-			if !slices.Contains(pids, p.PID) {
-				pids = append(pids, p.PID)
-			}
-		}
-	}
-	b.plan.ServerPIDs = pids
-	return ""
 }
 
 func (b *bencher) writeHistograms(s *load.Summary) error {

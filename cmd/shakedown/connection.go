@@ -78,7 +78,7 @@ func (c *connection) flags(work shakedown.Work) []section {
 	more.BoolVar(&f.SCTs, "sct", false, "ask for signed certificate timestamps")
 	more.Var(listValue[uint16]{&f.CompressCertificate, "algorithm", parseCompression}, "compress-cert", "offer certificate compression by zlib, brotli, zstd")
 	more.Var(fragmentValue{&f.MaxFragmentLength}, "max-fragment", "ask for records of at most 512, 1024, 2048 or 4096 `bytes`")
-	more.Uint16Var(&f.RecordSizeLimit, "record-limit", 0, "tell that records of more than these `bytes` are not accepted")
+	more.Var(recordLimitValue{&f.RecordSizeLimit}, "record-limit", "tell that records of more than these `bytes` are not accepted")
 	more.BoolVar(&f.NoTickets, "no-tickets", false, "ask for no tickets")
 	more.BoolVar(&f.PSKOnly, "psk-only", false, "resume TLS 1.3 without a key exchange (psk_ke)")
 	more.BoolVar(&f.NoExtendedMasterSecret, "no-ems", false, "leave out extended_master_secret")

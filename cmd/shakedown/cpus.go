@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"shakedown/internal/host"
 )
 
 // maxCPU is the highest core that can be named.
@@ -30,4 +33,19 @@ func parseCPUs(list string) ([]int, error) {
 		}
 	}
 	return cpus, nil
+}
+
+// allowedCPUs refuses cores that this process may not run on: the machine or its
+// cgroup does not have them.
+func allowedCPUs(cpus []int) error {
+	allowed, err := host.AllowedCPUs()
+	if err != nil {
+		return nil // not seen on this system: the run will tell
+	}
+	for _, cpu := range cpus {
+		if !slices.Contains(allowed, cpu) {
+			return failed(fmt.Sprintf("the cores to be had here are %v", allowed), "--cpus: there is no core %d for this program", cpu)
+		}
+	}
+	return nil
 }

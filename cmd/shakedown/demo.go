@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -76,9 +75,9 @@ Exit code 1: the server did not do as asked, or the counts differ.`,
 	}
 	fs := pflag.NewFlagSet("demo", pflag.ContinueOnError)
 	fs.StringVar(&d.driver, "server", "embedded", fmt.Sprintf("`kind` of server: %v", names))
-	fs.IntVar(&d.rounds, "rounds", 7, "rounds to measure; an interval takes 6")
+	fs.IntVar(&d.rounds, "rounds", 7, "`number` of rounds to measure; an interval takes 6")
 	fs.DurationVar(&d.turn, "turn", time.Second, "`time` of load for each certificate and version in a round")
-	fs.Uint64Var(&d.seed, "seed", 1, "seed of the order")
+	fs.Uint64Var(&d.seed, "seed", 1, "`number` from which the order follows")
 	addFlags(cmd, section{"Demo", fs}, d.output.flags("text", "json"))
 	return cmd
 }
@@ -94,11 +93,11 @@ func (d *demo) run(ctx context.Context, a *app) (err error) {
 	if err := driver.Available(); err != nil {
 		return failed("without --server nothing has to be installed", "--server: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "shakedown-demo-")
+	dir, remove, err := scratch()
 	if err != nil {
 		return failed("", "%w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	// The servers live on when ctx ends, for their last account.
 	alive := context.WithoutCancel(ctx)
 	defer func() {

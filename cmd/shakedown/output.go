@@ -29,7 +29,7 @@ func (o *output) flags(formats ...string) section {
 	o.formats = formats
 	o.format = formats[0]
 	fs.VarP(o, "output", "o", "format: "+strings.Join(formats, ", "))
-	fs.StringVar(&o.file, "out", "", "write to this `file` instead of stdout")
+	fs.Var(fileValue{&o.file}, "out", "write to this `file` instead of stdout")
 	return section{"Output", fs}
 }
 

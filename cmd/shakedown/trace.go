@@ -61,7 +61,7 @@ Exit code 1: the chain does not verify, or the server did not do as asked.`,
 	}
 	own := pflag.NewFlagSet("trace", pflag.ContinueOnError)
 	own.DurationVar(&t.wait, "wait", 300*time.Millisecond, "`time` to wait for tickets and for the rest of a response")
-	own.StringVar(&t.sessionOut, "session-out", "", "write the sessions received to this `file` (JSON; it holds secrets)")
+	own.Var(fileValue{&t.sessionOut}, "session-out", "write the sessions received to this `file` (JSON; it holds secrets)")
 	own.StringVar(&t.sessionIn, "session-in", "", "resume a session of this `file` instead of making one, in its mode")
 	sections := append(t.connection.flags(shakedown.WorkFull), section{"Trace", own}, t.output.flags("text", "json"))
 	addFlags(cmd, sections...)
@@ -110,6 +110,9 @@ func (t *tracer) trace(ctx context.Context, cfg handshake.Config) (*report.Trace
 	}
 	plain, err := client(cfg)
 	if err != nil {
+		return nil, err
+	}
+	if err := refuseIdle(t.changed, plain.Config()); err != nil {
 		return nil, err
 	}
 	if cfg.Mode.Resumes() {
@@ -163,7 +166,7 @@ func (t *tracer) session(ctx context.Context, c *handshake.Client) (*handshake.S
 }
 
 // take takes one handshake with the first address that can be connected to.
-func (t *tracer) take(ctx context.Context, c *handshake.Client, session *handshake.Session) (*report.Trace, error) {
+func (t *tracer) take(whole context.Context, c *handshake.Client, session *handshake.Session) (*report.Trace, error) {
 	skipped := []report.Skipped{}
 	list := addresses(t.to)
 	for i := 0; ; i++ {
@@ -171,7 +174,7 @@ func (t *tracer) take(ctx context.Context, c *handshake.Client, session *handsha
 		trace := &report.Trace{Schema: report.TraceSchema, Target: t.to, Skipped: skipped, Messages: []report.TraceMessage{}}
 		trace.Verification.Result = shakedown.VerificationSkipped
 		t.sessions = nil
-		ctx, cancel := context.WithTimeout(ctx, t.timeout)
+		ctx, cancel := context.WithTimeout(whole, t.timeout)
 		result, connected, err := t.handshake(ctx, address, c, session, trace)
 		cancel()
 		if err != nil {
@@ -182,6 +185,7 @@ func (t *tracer) take(ctx context.Context, c *handshake.Client, session *handsha
 			skipped = append(skipped, report.Skipped{Address: address, Text: f.Text})
 			continue
 		}
+		t.explain(whole, c, trace)
 		return trace, nil
 	}
 }

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"shakedown"
@@ -112,4 +117,72 @@ func (f fragmentValue) String() string {
 		return ""
 	}
 	return fragmentSizes[*f.code]
+}
+
+// recordLimitValue is --record-limit, in bytes (RFC 8449, section 4).
+type recordLimitValue struct{ limit *uint16 }
+
+func (r recordLimitValue) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n < 64 || n > 1<<14+1 {
+		return fmt.Errorf("%q is not one of 64 to 16385 (RFC 8449, section 4)", text)
+	}
+	*r.limit = uint16(n)
+	return nil
+}
+
+func (r recordLimitValue) Type() string { return "bytes" }
+
+func (r recordLimitValue) String() string {
+	if r.limit == nil || *r.limit == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*r.limit))
+}
+
+// fileValue is a flag that names a file to write at the end. That it can be
+// written is tried when the flag is read, not after a run of an hour.
+type fileValue struct{ path *string }
+
+func (f fileValue) Set(path string) error {
+	if path != "" {
+		if err := writable(path); err != nil {
+			return err
+		}
+	}
+	*f.path = path
+	return nil
+}
+
+func (f fileValue) Type() string { return "file" }
+
+func (f fileValue) String() string {
+	if f.path == nil {
+		return ""
+	}
+	return *f.path
+}
+
+// writable reports why a file cannot be written. It leaves what there is as it is.
+func writable(path string) error {
+	info, err := os.Stat(path)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // to open a pipe or a device does something
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	file.Close()
+	if !isNew {
+		return nil
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil { // a link may lead to what was made
+		return err
+	}
+	return os.Remove(path)
 }
