@@ -29,6 +29,7 @@ type checker struct {
 	state   string
 	policy  string
 	diff    string
+	verbose bool
 	earlier *check.Report // of diff; nil: none
 }
 
@@ -71,6 +72,7 @@ address answered.`,
 	own.StringVar(&c.state, "state", "", "keep the names of ticket keys in this `file`, from run to run")
 	own.StringVar(&c.policy, "policy", "", "judge by this `policy`: modern, intermediate or a JSON file")
 	own.StringVar(&c.diff, "diff", "", "tell what changed since the report in this `file` (JSON)")
+	own.BoolVar(&c.verbose, "verbose", false, "write every answer with its evidence, however long the text gets")
 	all := c.connection.flags(shakedown.WorkFull)
 	sections := append(pick(all, "Whom to reach", "Certificates and keys"), section{"Check", own}, c.output.flags("text", "json", "html", "sarif"))
 	addFlags(cmd, sections...)
@@ -88,7 +90,8 @@ func (c *checker) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	progress := a.newProgress()
-	c.plan.Progress = func(address netip.AddrPort, question string) { progress.say("%s: %s", address, question) }
+	asked := &asking{show: progress.show, of: c.addresses()}
+	c.plan.Progress = asked.say
 	r, err := check.Run(ctx, c.plan)
 	progress.clear()
 	if err != nil {
@@ -98,6 +101,7 @@ func (c *checker) run(ctx context.Context, a *app, args []string) error {
 		r.Changes = r.Diff(c.earlier)
 	}
 	d := report.NewCheck(r)
+	d.Verbose = c.verbose
 	if err := c.output.write(a, d, map[string]func(io.Writer) error{"html": d.WriteHTML, "sarif": d.WriteSARIF}); err != nil {
 		return err
 	}

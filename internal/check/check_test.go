@@ -320,7 +320,7 @@ func TestKind(t *testing.T) {
 		want kind
 	}{
 		{&outcome{}, taken},
-		{&outcome{err: errBudget}, untried},
+		{&outcome{err: ErrBudget}, untried},
 		{&outcome{err: errors.New("bad configuration")}, untried},
 		{alert(shakedown.AlertHandshakeFailure), refused},
 		{alert(shakedown.AlertProtocolVersion), refused},

@@ -104,7 +104,7 @@ func findRetry(p *prober, _ time.Time) []shakedown.Finding {
 
 func findHello(p *prober, _ time.Time) []shakedown.Finding {
 	a := p.seen.answer("large-hello")
-	if a.Verdict == shakedown.Yes || !p.seen.is("reach", shakedown.Yes) || a.Verdict == shakedown.Inconclusive && strings.Contains(a.Evidence, errBudget.Error()) {
+	if a.Verdict == shakedown.Yes || !p.seen.is("reach", shakedown.Yes) || a.Verdict == shakedown.Inconclusive && strings.Contains(a.Evidence, ErrBudget.Error()) {
 		return nil
 	}
 	severity := shakedown.SeverityError

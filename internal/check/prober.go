@@ -151,8 +151,9 @@ func (d *distant) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// errBudget: no more connections may be made.
-var errBudget = errors.New("the budget of connections is used up (raise --max-connections)")
+// ErrBudget is in the evidence of what was not asked since no more connections may be
+// made.
+var ErrBudget = errors.New("the budget of connections is used up (raise --max-connections)")
 
 // retryPause is how long to wait before a connection that failed is tried once
 // more: a server or a firewall may limit how fast they come.
@@ -191,7 +192,7 @@ func (p *prober) wave(ctx context.Context, asks []ask) []*outcome {
 	outcomes := make([]*outcome, len(asks))
 	n := p.take(len(asks))
 	for i := n; i < len(asks); i++ {
-		outcomes[i] = &outcome{ask: asks[i], err: errBudget}
+		outcomes[i] = &outcome{ask: asks[i], err: ErrBudget}
 	}
 	if n == 0 {
 		return outcomes

@@ -53,7 +53,7 @@ func askTime12(ctx context.Context, p *prober) shakedown.Answer {
 func (p *prober) askTime(ctx context.Context, v shakedown.Version) shakedown.Answer {
 	kinds := p.timed(v)
 	if p.left() < rounds*len(kinds) {
-		return unsure("%d kinds in %d rounds: %v", len(kinds), rounds, errBudget)
+		return unsure("%d kinds in %d rounds: %v", len(kinds), rounds, ErrBudget)
 	}
 	p.time(ctx, kinds)
 	var done []string

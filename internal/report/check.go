@@ -11,7 +11,9 @@ const CheckSchema = "shakedown/check/v1"
 type Check struct {
 	Schema string `json:"schema"`
 	check.Report
+	// Verbose: the text has all that the JSON has, however long.
+	Verbose bool `json:"-"`
 }
 
 // NewCheck makes the document of a run.
-func NewCheck(r *check.Report) *Check { return &Check{CheckSchema, *r} }
+func NewCheck(r *check.Report) *Check { return &Check{Schema: CheckSchema, Report: *r} }

@@ -201,6 +201,28 @@ func ticketLines(o *check.Observation) []line {
 	return lines
 }
 
+// ticketTable is [ticketLines] in short.
+func ticketTable(o *check.Observation) (head []string, rows [][]string) {
+	for _, t := range o.Tickets {
+		key := ""
+		switch {
+		case t.Stateful:
+			key = "only names a session of the server"
+		case t.KeyName == check.KeyNameRandom:
+			key = fmt.Sprintf("no key name in this stack (%s)", count(t.Seen, "ticket"))
+		case len(t.Keys) == 1:
+			key = fmt.Sprintf("key %x... (%s)", t.Keys[0].Name[:8], count(t.Keys[0].Tickets, "ticket"))
+		case len(t.Keys) > 1:
+			key = fmt.Sprintf("%d keys: %x..., %x...", len(t.Keys), t.Keys[0].Name[:4], t.Keys[1].Name[:4])
+			if len(t.Keys) > 2 {
+				key += " and so on"
+			}
+		}
+		rows = append(rows, []string{mechanismName(t.Mechanism), number(t.PerFull), number(t.PerResumption), number(t.Bytes) + " B", strings.TrimPrefix(lifetime(t.Lifetime), "lifetime "), key})
+	}
+	return []string{"tickets", "full", "resumed", "size", "lifetime", ""}, rows
+}
+
 // lifetime prints the hint of a ticket without the zeros of its seconds.
 func lifetime(d time.Duration) string {
 	if d == 0 {

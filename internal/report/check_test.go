@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,71 @@ func TestCheckJSON(t *testing.T) {
 }
 
 func TestCheckText(t *testing.T) { golden(t, "check", text(t, aCheck(t))) }
+
+// TestCheckTextVerbose: all of it, however long.
+func TestCheckTextVerbose(t *testing.T) {
+	c := aCheck(t)
+	c.Verbose = true
+	got := text(t, c)
+	golden(t, "check_verbose", got)
+	for _, target := range c.Targets {
+		for _, a := range target.Observation.Answers {
+			if !strings.Contains(got, " "+a.ID+": ") {
+				t.Errorf("the answer to %s is missing", a.ID)
+			}
+		}
+	}
+}
+
+// TestCheckTextFits: one address, whatever was found, fits a screen: the worst
+// first, and nothing cut without a word.
+func TestCheckTextFits(t *testing.T) {
+	const screen = 40 // lines
+	for i := range aCheck(t).Targets {
+		c := aCheck(t)
+		c.Targets, c.Findings, c.Breaches, c.Policy = c.Targets[i:i+1], nil, nil, ""
+		got := text(t, c)
+		golden(t, fmt.Sprintf("check_one_%d", i+1), got)
+		if n := strings.Count(got, "\n"); n > screen {
+			t.Errorf("address %d takes %d lines", i+1, n)
+		}
+		if !strings.Contains(got, "--verbose") {
+			t.Error("nothing says that there is more")
+		}
+	}
+	// As bad as it gets.
+	c := aCheck(t)
+	t1 := &c.Targets[0]
+	for len(t1.Findings) < 30 {
+		t1.Findings = append(t1.Findings[:1:1], t1.Findings...)
+	}
+	c.Targets = c.Targets[:1]
+	got := text(t, c)
+	if n := strings.Count(got, "  warning: "); n < 25 {
+		t.Errorf("%d of the findings are named", n)
+	}
+	if n := strings.Count(got, "    seen: "); n != inFull {
+		t.Errorf("%d findings have their evidence, want %d", n, inFull)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"one\n", 1, "one\n"},
+		{"one\ntwo\n", 2, "one\ntwo\n"},
+		{"one\ntwo\nthree\n", 2, "one\ntwo ...\n"},
+		{strings.Repeat("ü", Width-4) + " ab\ntwo\n", 1, strings.Repeat("ü", Width-4) + " ...\n"},
+		{strings.Repeat("ü", Width) + "\ntwo\n", 1, strings.Repeat("ü", Width-4) + " ...\n"},
+	} {
+		if got := clip(test.text, test.n); got != test.want {
+			t.Errorf("%d lines of %q: %q, want %q", test.n, test.text, got, test.want)
+		}
+	}
+}
 
 // TestCheckSARIF: there is a result for each finding and each breach, its rule is
 // there, and it says whom it is about.

@@ -3,51 +3,89 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"shakedown"
 	"shakedown/internal/check"
 )
 
-// WriteText writes findings first, the worst of them first, and then what was
-// seen, address by address.
+// WriteText writes what concerns all addresses, then address by address the
+// findings, the worst of them first, and what was seen. Unless all is asked for it
+// is made to fit a screen: several addresses with their findings alone, for they
+// stand side by side before.
 func (c *Check) WriteText(w io.Writer, s Style) error {
 	var b strings.Builder
+	c.writeFleet(&b, s)
 	for i := range c.Targets {
-		if i > 0 {
+		if len(c.Targets) > 1 {
 			b.WriteString("\n")
 		}
 		c.writeTarget(&b, s, &c.Targets[i])
 	}
-	c.writeFleet(&b, s)
 	c.writeChanges(&b, s)
 	c.writePolicy(&b, s)
-	fmt.Fprintf(&b, "\n%s in %s\n", count(c.Connections, "connection"), Duration(c.Duration))
-	_, err := io.WriteString(w, b.String())
+	fmt.Fprintf(&b, "\n%s in %s", count(c.Connections, "connection"), Duration(c.Duration))
+	if !c.Verbose {
+		b.WriteString("; --verbose has every answer with its evidence")
+	}
+	_, err := io.WriteString(w, b.String()+"\n")
 	return err
 }
 
 func (c *Check) writeTarget(b *strings.Builder, s Style, t *check.TargetReport) {
 	fmt.Fprintf(b, "%s: %s, %s\n", s.Bold(targetName(t)), tallyFindings(t.Findings), count(t.Connections, "connection"))
-	o := &t.Observation
 	if !t.Reached() {
-		b.WriteString(s.Bad(wrap("  not answered: ", answer(o, "reach").Evidence)))
+		b.WriteString(s.Bad(wrap("  not answered: ", answer(&t.Observation, "reach").Evidence)))
 		return
 	}
-	for _, f := range t.Findings {
-		writeFinding(b, s, f)
+	c.writeFindings(b, s, t.Findings)
+	switch {
+	case c.Verbose:
+		writeAll(b, s, &t.Observation)
+	case len(c.Targets) == 1:
+		writeBrief(b, s, &t.Observation)
 	}
+}
+
+// writeAll writes all that was seen.
+func writeAll(b *strings.Builder, s Style, o *check.Observation) {
 	head, rows := resumptionTable(o)
 	writeTable(b, s, "llll", head, rows)
 	for _, k := range ticketLines(o) {
 		b.WriteString(wrap("  "+k.name+": ", k.text))
 	}
-	head, rows = certificateTable(o)
+	writeMeasured(b, s, o)
+	for _, l := range listLines(o) {
+		b.WriteString(wrap("  "+l.name+": ", l.text))
+	}
+	b.WriteString(s.Bold("  answers") + "\n")
+	for _, a := range o.Answers {
+		b.WriteString(wrap(fmt.Sprintf("  %-12s  ", a.Verdict), a.ID+": "+a.Evidence))
+	}
+}
+
+// writeBrief writes the answers that matter most, and of the others no more than
+// that they are yes, no or open.
+func writeBrief(b *strings.Builder, s Style, o *check.Observation) {
+	head, rows := resumptionTable(o)
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[0] == mechanismName(check.MechanismPSKOnly) })
+	writeTable(b, s, "llll", head, rows)
+	head, rows = ticketTable(o)
+	writeTable(b, s, "lrrrll", head, rows)
+	writeMeasured(b, s, o)
+	b.WriteString(wrap("  taken: ", taken(o)))
+	writeVerdicts(b, s, o)
+}
+
+// writeMeasured writes the tables of certificates and times.
+func writeMeasured(b *strings.Builder, s Style, o *check.Observation) {
+	head, rows := certificateTable(o)
 	writeTable(b, s, "llrrlll", head, rows)
 	head, rows = timeTable(o)
 	writeTable(b, s, "lrrrrrrl", head, rows)
-	writeAnswers(b, s, o)
 }
 
 func answer(o *check.Observation, id string) shakedown.Answer {
@@ -82,29 +120,86 @@ func tallyFindings(list []shakedown.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeFinding writes a finding; a note takes one line, for there may be many.
-func writeFinding(b *strings.Builder, s Style, f shakedown.Finding) {
-	if f.Severity == shakedown.SeverityInfo {
-		text := f.Title
-		if f.Cost != "" {
-			text += " (" + f.Cost + ")"
+// Room for findings, unless all is asked for.
+const (
+	inFull    = 5 // of them with evidence and advice; the others by their title
+	seenLines = 2 // of evidence and of cost
+)
+
+// writeFindings writes findings, the advice that several in a row share once.
+func (c *Check) writeFindings(b *strings.Builder, s Style, list []shakedown.Finding) {
+	var notes []string
+	for i, f := range list {
+		switch {
+		case c.Verbose:
+			writeFinding(b, s, f, math.MaxInt, true)
+		case f.Severity == shakedown.SeverityInfo:
+			notes = append(notes, f.Title)
+		case i >= inFull:
+			writeFindingTitle(b, s, f)
+		default:
+			last := i+1 == min(inFull, len(list)) || list[i+1].Advice != f.Advice || !slices.Equal(list[i+1].Nginx, f.Nginx)
+			writeFinding(b, s, f, seenLines, last)
 		}
-		b.WriteString(wrap("  note: ", text))
+	}
+	if len(notes) > 0 {
+		b.WriteString(wrap("  notes: ", strings.Join(notes, "; ")))
+	}
+}
+
+func writeFindingTitle(b *strings.Builder, s Style, f shakedown.Finding) {
+	word := string(f.Severity)
+	if f.Severity == shakedown.SeverityInfo {
+		word = "note"
+	}
+	text := wrap("  "+word+": ", f.Title)
+	if f.Severity == shakedown.SeverityError {
+		text = s.Bad(text)
+	}
+	b.WriteString(text)
+}
+
+// writeFinding writes a finding, its evidence and its cost in so many lines each.
+func writeFinding(b *strings.Builder, s Style, f shakedown.Finding, room int, advice bool) {
+	writeFindingTitle(b, s, f)
+	b.WriteString(clip(wrap("    seen:   ", f.Evidence), room))
+	if f.Cost != "" {
+		b.WriteString(clip(wrap("    cost:   ", f.Cost), room))
+	}
+	if !advice {
 		return
 	}
-	mark := func(text string) string { return text }
-	if f.Severity == shakedown.SeverityError {
-		mark = s.Bad
-	}
-	b.WriteString(mark(wrap("  "+string(f.Severity)+": ", f.Title)))
-	b.WriteString(wrap("    seen:   ", f.Evidence))
-	if f.Cost != "" {
-		b.WriteString(wrap("    cost:   ", f.Cost))
-	}
 	b.WriteString(wrap("    advice: ", f.Advice))
-	for _, line := range f.Nginx {
-		b.WriteString(s.Faint("    nginx:  "+line) + "\n") // not broken: it is to be copied
+	lines := []string{strings.Join(f.Nginx, " ")}
+	if len(nginxMark)+len(lines[0]) > Width {
+		lines = f.Nginx
 	}
+	for _, line := range lines {
+		if line != "" {
+			b.WriteString(s.Faint(nginxMark+line) + "\n") // not broken: it is to be copied
+		}
+	}
+}
+
+const nginxMark = "    nginx:  "
+
+// clip keeps the first lines of a text, and shows that there was more.
+func clip(text string, lines int) string {
+	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	if len(all) <= lines {
+		return text
+	}
+	const more = " ..."
+	last := strings.TrimSuffix(all[lines-1], "\n")
+	for utf8.RuneCountInString(last)+len(more) > Width {
+		cut := strings.LastIndex(last, " ")
+		if cut < 0 {
+			last = string([]rune(last)[:Width-len(more)])
+			break
+		}
+		last = last[:cut]
+	}
+	return strings.Join(all[:lines-1], "") + last + more + "\n"
 }
 
 // writeTable writes a table with its head, or nothing if it has no rows.
@@ -121,16 +216,22 @@ func writeTable(b *strings.Builder, s Style, layout string, head []string, rows 
 	b.WriteString(s.Bold(lines[0]) + "\n" + strings.Join(lines[1:], "\n") + "\n")
 }
 
-// writeAnswers writes the answers that stand nowhere above.
-func writeAnswers(b *strings.Builder, s Style, o *check.Observation) {
-	for _, l := range listLines(o) {
-		b.WriteString(wrap("  "+l.name+": ", l.text))
-	}
-	told := []string{"suites13", "suites12", "groups", "schemes", "time", "time12", "certificates", "preference", "resume-psk", "resume-ticket", "resume-session-id", "resume-psk-ke"}
-	var yes, no []string
+// writeVerdicts names the questions that nothing above answers, by their answers.
+func writeVerdicts(b *strings.Builder, s Style, o *check.Observation) {
+	told := []string{"suites13", "suites12", "groups", "schemes", "time", "time12", "certificates", "preference", "resume-psk", "resume-ticket", "resume-session-id"}
+	var yes, no, reasons []string
+	open := map[string][]string{} // those of one reason together
 	for _, a := range o.Answers {
 		switch {
 		case a.Verdict == shakedown.Inconclusive:
+			why := a.Evidence
+			if budget := check.ErrBudget.Error(); strings.Contains(why, budget) {
+				why = budget
+			}
+			if open[why] == nil {
+				reasons = append(reasons, why)
+			}
+			open[why] = append(open[why], a.ID)
 		case slices.Contains(told, a.ID):
 		case a.Verdict == shakedown.Yes:
 			yes = append(yes, a.ID)
@@ -144,20 +245,47 @@ func writeAnswers(b *strings.Builder, s Style, o *check.Observation) {
 	if len(no) > 0 {
 		b.WriteString(wrap("  no: ", strings.Join(no, ", ")))
 	}
-	// Those of one reason together: it is often the budget.
-	var reasons []string
-	byReason := map[string][]string{}
-	for _, a := range o.Answers {
-		if a.Verdict == shakedown.Inconclusive {
-			if byReason[a.Evidence] == nil {
-				reasons = append(reasons, a.Evidence)
-			}
-			byReason[a.Evidence] = append(byReason[a.Evidence], a.ID)
+	slices.SortStableFunc(reasons, func(x, y string) int { return len(open[y]) - len(open[x]) })
+	const room = 4 // reasons
+	for i, r := range reasons {
+		if i == room {
+			b.WriteString(s.Faint(fmt.Sprintf("  inconclusive: and for %s more", count(len(reasons)-room, "reason"))) + "\n")
+			break
 		}
+		text := wrap("  inconclusive: ", r+": "+strings.Join(open[r], ", "))
+		if len(open[r]) == 1 {
+			text = clip(wrap("  inconclusive: ", open[r][0]+": "+r), 1)
+		}
+		b.WriteString(s.Faint(strings.TrimRight(text, "\n")) + "\n")
 	}
-	for _, r := range reasons {
-		b.WriteString(s.Faint(strings.TrimRight(wrap("  inconclusive: ", strings.Join(byReason[r], ", ")+": "+r), "\n")) + "\n")
+}
+
+// taken says in a line or two what there is of suites, groups and schemes.
+func taken(o *check.Observation) string {
+	var parts []string
+	for _, suites := range o.Suites {
+		if len(suites.Found) == 0 {
+			continue
+		}
+		text := count(len(suites.Found), "suite") + " of " + suites.Version.String()
+		if !suites.Complete {
+			text += " at least"
+		}
+		if suites.Preference != "" {
+			text += " (the " + suites.Preference + "'s order counts)"
+		}
+		parts = append(parts, text)
 	}
+	if n := len(o.SignatureSchemes); n > 0 {
+		parts = append(parts, count(n, "signature scheme"))
+	}
+	if len(o.Groups) > 0 {
+		parts = append(parts, "groups "+joinSome(o.Groups, answer(o, "groups").Verdict == shakedown.Yes))
+	}
+	if len(parts) == 0 {
+		return "no list was asked for"
+	}
+	return strings.Join(parts, "; ")
 }
 
 // joinSome joins values, the first few of a long list, and says so if there may
@@ -183,25 +311,27 @@ func (c *Check) writeFleet(b *strings.Builder, s Style) {
 	if len(c.Targets) < 2 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s: %s\n", s.Bold(fmt.Sprintf("all %d addresses", len(c.Targets))), tallyFindings(c.Findings))
+	fmt.Fprintf(b, "%s: %s\n", s.Bold(fmt.Sprintf("all %d addresses", len(c.Targets))), tallyFindings(c.Findings))
+	c.writeFindings(b, s, c.Findings)
 	head, rows := c.overview()
 	writeTable(b, s, "lrrlrrrrr", head, rows)
-	for _, f := range c.Findings {
-		writeFinding(b, s, f)
-	}
 	for _, g := range c.Groups {
 		b.WriteString(wrap("  "+mechanismName(g.Mechanism)+": ", g.String()))
 		c.writeMatrix(b, g)
 	}
 }
 
-// writeMatrix has a row for each origin and a column for each destination.
+// writeMatrix has a row for each origin and a column for each destination. One that
+// is wider than a screen is left out unless all is asked for.
 func (c *Check) writeMatrix(b *strings.Builder, g check.Groups) {
 	head, body := c.matrix(g)
 	rows := newTable("    ", "l"+strings.Repeat("r", len(body)))
 	rows.add(head...)
 	for _, row := range body {
 		rows.add(row...)
+	}
+	if !c.Verbose && utf8.RuneCountInString(rows.lines()[0]) > Width {
+		return
 	}
 	b.WriteString(rows.String())
 }
