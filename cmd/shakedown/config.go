@@ -63,7 +63,7 @@ the nginx and openssl installed. With --detect the sites come from an nginx.conf
 	about.StringVar(&c.nginx, "nginx-version", "", "`release` to write for (default: the one installed here)")
 	about.StringVar(&c.openssl, "openssl-version", "", "`release` the server is linked with (default: as nginx -V says)")
 	about.IntVar(&c.answers.Hosts, "hosts", 1, "`number` of machines that answer for the same names")
-	about.Float64Var(&c.answers.SessionsPerSecond, "sessions-per-second", 0, "full handshakes expected at the peak")
+	about.Float64Var(&c.answers.SessionsPerSecond, "sessions-per-second", 0, "full handshakes expected at the peak, a `rate`")
 	about.StringVar(&c.answers.TicketDir, "tickets", "", "`directory` of the ticket keys, as shakedown stek new makes it")
 	about.BoolVar(&c.answers.RSAOnly, "rsa-only-clients", false, "an RSA certificate alone is meant")
 	about.StringVar(&c.answers.ClientCA, "client-ca", "", "`file`: clients must show a certificate of this authority")

@@ -122,7 +122,7 @@ func (d *demo) run(ctx context.Context, a *app) (err error) {
 	d.note(driver)
 	d.doc.Duration = time.Since(d.doc.Started)
 	if err := d.doc.Conclude(); err != nil {
-		return failed("", "%w", err)
+		return failed("give it more time with --turn: there was a turn with nothing to compare", "%w", err)
 	}
 	if err := d.output.write(a, d.doc, nil); err != nil {
 		return err

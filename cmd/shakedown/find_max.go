@@ -31,7 +31,7 @@ type finder struct {
 
 func (f *finder) flags() section {
 	fs := pflag.NewFlagSet("find", pflag.ContinueOnError)
-	fs.StringArrayVar(&f.expressions, "find-max", nil, "search for the highest rate that keeps this `expression`, such as 'p99<20ms'; repeat for more that\nare to be kept as well. Figures are those of --expect")
+	fs.StringArrayVar(&f.expressions, "find-max", nil, "search for the highest rate that keeps this `expression`, such as 'p99<20ms'; repeat for more that are to be kept as well. Figures are those of --expect")
 	fs.Float64Var(&f.from, "find-from", findFrom, "the first `rate` tried, per second; it is doubled from there")
 	fs.DurationVar(&f.step, "find-step", findStep, "`time` for which each rate is kept, after the warm-up")
 	return section{"Searching for the highest rate", fs}

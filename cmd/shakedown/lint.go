@@ -76,7 +76,7 @@ Exit codes: 0 nothing found, 1 findings, 2 a file could not be judged.`,
 	about.StringVar(&l.nginx, "nginx-version", "", "`release` that reads the files (default: the one installed here)")
 	about.StringVar(&l.openssl, "openssl-version", "", "`release` that nginx is linked with (default: as nginx -V says)")
 	about.IntVar(&l.hosts, "hosts", 1, "`number` of machines that answer for the same names")
-	about.Float64Var(&l.rate, "sessions-per-second", 0, "full handshakes expected at the peak, for the size of the session cache")
+	about.Float64Var(&l.rate, "sessions-per-second", 0, "full handshakes expected at the peak, a `rate`, for the size of the session cache")
 	what := pflag.NewFlagSet("what", pflag.ContinueOnError)
 	what.StringVar(&l.failOn, "fail-on", "warning", "least `severity` that makes the exit code 1: error, warning, info")
 	what.BoolVar(&l.showIgnored, "show-ignored", false, "tell the findings that comments answer as well")
@@ -91,7 +91,7 @@ Exit codes: 0 nothing found, 1 findings, 2 a file could not be judged.`,
 	running := pflag.NewFlagSet("running", pflag.ContinueOnError)
 	running.StringVar(&l.against, "against", "", "tell where the server at `HOST[:PORT]` does something else than the file says")
 	running.StringSliceVar(&l.names, "sni", nil, "with --against: `names` to ask for (default: one of each server of the file)")
-	running.IntVar(&l.budget, "max-connections", audit.DefaultMaxConnections, "with --against: make at most this many connections for each name")
+	running.IntVar(&l.budget, "max-connections", audit.DefaultMaxConnections, "with --against: make at most this `number` of connections for each name")
 	addFlags(cmd, section{"About the server", about}, section{"What to tell", what}, section{"The running server", running}, section{"Repair", repair}, l.output.flags("text", "json", "sarif"))
 	return cmd
 }

@@ -102,6 +102,7 @@ func TestStartTLS(t *testing.T) {
 	}{
 		{2, "trace --starttls pop3 --insecure " + address, `starttls pop3, greeting: it is neither \+OK nor -ERR: "220 mail\\r\\n"\nhint: check the port and the protocol given with --starttls`},
 		{2, "bench --starttls pop3 --count 4 --warmup 0s " + address, `not one of 4 handshakes was complete: starttls pop3, greeting: it is neither`},
+		{2, "bench --starttls smtp --version 1.2 --group x25519 --count 4 " + address, `: the server's certificate is ECDSA-P256, and in TLS 1.2 .*\nhint: add --group P-256`},
 		{2, "trace --starttls gopher x.test", `unknown protocol "gopher" \(one of smtp, lmtp, imap,`},
 		{2, "trace --starttls smtp https://x.test", `an https URL speaks TLS from the first byte`},
 		{2, "trace --starttls xmpp 127.0.0.1", `the domain that is wanted, and there is no name\nhint: give the name with --sni`},
