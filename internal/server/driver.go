@@ -32,7 +32,7 @@ type Driver interface {
 
 // Drivers returns all drivers, the embedded one first.
 func Drivers() []Driver {
-	return []Driver{Embedded{}, Nginx{}, OpenSSL{}, HAProxy{}, GnuTLS{}, NSS{}, Stunnel{}}
+	return []Driver{Embedded{}, Nginx{}, OpenSSL{}, HAProxy{}, GnuTLS{}, NSS{}, Stunnel{}, Apache{}}
 }
 
 // DriverByName returns the driver of that name; the error lists the names.

@@ -84,13 +84,8 @@ func TestContractSettings(t *testing.T) {
 				return differ(s.NegotiatedProtocol, "http/1.1")
 			},
 		},
-		"body": {
-			spec: Spec{Body: 20000},
-			check: func(_ tls.ConnectionState, answer []byte) string {
-				_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
-				return differ(len(body), 20000)
-			},
-		},
+		"body":      {spec: Spec{Body: 20000}, check: hasBody(20000)},
+		"some body": {spec: Spec{Body: 8000}, check: hasBody(8000)},
 		"names": {
 			spec: Spec{Names: []string{"one.example", "two.example"}},
 			check: func(s tls.ConnectionState, _ []byte) string {
@@ -122,6 +117,14 @@ func TestContractSettings(t *testing.T) {
 			})
 		}
 	})
+}
+
+// hasBody checks the length of the answer's body.
+func hasBody(n int) func(tls.ConnectionState, []byte) string {
+	return func(_ tls.ConnectionState, answer []byte) string {
+		_, body, _ := strings.Cut(string(answer), "\r\n\r\n")
+		return differ(len(body), n)
+	}
 }
 
 // differ says how got and want differ, "" if they do not.
