@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,21 +245,47 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what was not asked by then is open.
+// TestInterrupted: what was not asked by then is open, and of several addresses
+// nothing is claimed that was not tried.
 func TestInterrupted(t *testing.T) {
 	s := startServer(t, server.Embedded{}, server.Spec{Certificates: []server.KeyKind{server.P256}})
-	ctx, cancel := context.WithCancel(context.Background())
-	plan := Plan{Targets: []Target{targetOf(s)}, Progress: func(_ netip.AddrPort, question string) {
-		if question == "certificates" {
-			cancel()
+	for _, n := range []int{1, 2} {
+		ctx, cancel := context.WithCancel(context.Background())
+		var plan Plan
+		for i := range n {
+			plan.Targets = append(plan.Targets, at(s, relay(t, fmt.Sprintf("127.0.0.%d:0", i+1), s, nil).Port(), addresses(fmt.Sprintf("127.0.0.%d", i+1))...))
 		}
-	}}
-	r, err := Run(ctx, plan)
-	if err != nil {
-		t.Fatal(err)
+		var reached sync.WaitGroup // that far, all of them
+		reached.Add(n)
+		var mu sync.Mutex
+		done := map[netip.AddrPort]int{}
+		plan.Progress = func(address netip.AddrPort, question string) {
+			switch question {
+			case "certificates":
+				reached.Done()
+				reached.Wait()
+				cancel()
+			case Done:
+				mu.Lock()
+				done[address]++
+				mu.Unlock()
+			}
+		}
+		r, err := Run(ctx, plan)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range r.Targets {
+			expect(t, &target.Observation, map[string]shakedown.Verdict{"resume-psk": shakedown.Yes, "groups": shakedown.Inconclusive})
+			if done[target.Address] != 1 {
+				t.Errorf("%s is said to be done %d times", target.Address, done[target.Address])
+			}
+		}
+		if len(r.Groups)+len(r.Resumption)+len(r.Findings) > 0 {
+			t.Errorf("groups %v, pairs %v, findings %v of what was not tried", r.Groups, r.Resumption, r.Findings)
+		}
 	}
-	o := &r.Targets[0].Observation
-	expect(t, o, map[string]shakedown.Verdict{"reach": shakedown.Yes, "resume-psk": shakedown.Yes, "groups": shakedown.Inconclusive})
 }
 
 // TestRTT: every round trip takes as long as said.

@@ -83,6 +83,9 @@ func crossOver(ctx context.Context, probers []*prober) []Resumption {
 	var rows []Resumption
 	mechanisms := []*mechanism{psk, ticket, sessionID}
 	for i, m := range mechanisms {
+		if ctx.Err() != nil {
+			break
+		}
 		share := len(mechanisms) - i // of what is left
 		var members []*prober
 		room := 0
@@ -201,8 +204,8 @@ func findGroups(probers []*prober, rows []Resumption) []Groups {
 				members = append(members, p.place())
 			}
 		}
-		if len(members) < 2 {
-			continue
+		if len(members) < 2 || !slices.ContainsFunc(rows, func(r Resumption) bool { return r.Mechanism == m.name && r.Tried > 0 }) {
+			continue // there is nothing to join, or nothing was tried
 		}
 		group := map[Place]int{}
 		for i, a := range members {

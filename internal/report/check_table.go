@@ -161,7 +161,7 @@ func (c *Check) cell(mechanism string, from, to check.Place) string {
 	}
 	for _, r := range list {
 		if r.Mechanism == mechanism && r.Origin == from.Address && r.OriginName == from.Name &&
-			r.Destination == to.Address && r.DestinationName == to.Name && (from != to || r.AtOnce > 1) {
+			r.Destination == to.Address && r.DestinationName == to.Name && r.Tried > 0 { // made at once if any were: they come first
 			return fmt.Sprintf("%d/%d", r.Resumed, r.Tried)
 		}
 	}
