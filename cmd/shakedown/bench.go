@@ -189,7 +189,7 @@ func (b *bencher) run(ctx context.Context, a *app, text string) error {
 	summary, err := load.Run(ctx, b.plan, func(now load.Progress) { p.show(report.Live(b.plan, now), report.LiveLine(b.plan, now)) })
 	p.clear()
 	if err != nil {
-		return b.notDone(target, err)
+		return b.notDone(ctx, target, err)
 	}
 	if summary.Server == nil && why != "" {
 		summary.Why = why
@@ -220,10 +220,10 @@ func (b *bencher) progress(a *app) *progress {
 }
 
 // notDone is the problem of a load that could not be made.
-func (b *bencher) notDone(target shakedown.Target, err error) error {
+func (b *bencher) notDone(ctx context.Context, target shakedown.Target, err error) error {
 	hint := ""
 	if f, ok := errors.AsType[*shakedown.Failure](err); ok {
-		hint = f.Hint
+		hint = b.explain(ctx, target, f)
 	}
 	return failed(hint, "%s: %w", target, err)
 }

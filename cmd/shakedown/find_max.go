@@ -89,17 +89,17 @@ func (b *bencher) runSearch(ctx context.Context, a *app, target shakedown.Target
 	})
 	p.clear()
 	if len(doc.Steps) == 0 && err != nil {
-		return b.notDone(target, err)
+		return b.notDone(ctx, target, err)
 	}
 	doc.Conclude(err)
 	if err := b.output.write(a, doc, nil); err != nil {
 		return err
 	}
-	return b.found(target, doc, err)
+	return b.found(ctx, target, doc, err)
 }
 
 // found says what of a search is not as it should be, once it is written.
-func (b *bencher) found(target shakedown.Target, doc *report.FindMax, err error) error {
+func (b *bencher) found(ctx context.Context, target shakedown.Target, doc *report.FindMax, err error) error {
 	last := doc.Steps[len(doc.Steps)-1]
 	switch {
 	case doc.Interrupted:
@@ -109,7 +109,7 @@ func (b *bencher) found(target shakedown.Target, doc *report.FindMax, err error)
 	case errors.Is(err, load.ErrNotKept):
 		return unmet("no rate tried keeps %s: at %.3g/s %s", strings.Join(doc.Thresholds, " and "), last.Rate, last.Reason)
 	case err != nil:
-		return b.notDone(target, err)
+		return b.notDone(ctx, target, err)
 	case doc.Mismatched() > 0:
 		return unmet("%d handshakes were not as asked", doc.Mismatched())
 	}

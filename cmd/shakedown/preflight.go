@@ -35,20 +35,25 @@ func (b *bencher) preflight(ctx context.Context, t shakedown.Target) error {
 // explainNone says of a load without one complete handshake what the offer lacked,
 // if the server refused it.
 func (b *bencher) explainNone(ctx context.Context, t shakedown.Target, s *load.Summary) {
-	if s.Handshakes > 0 || len(s.Failed) == 0 {
-		return
+	if s.Handshakes == 0 && len(s.Failed) > 0 {
+		first := &s.Failed[0]
+		first.Hint = b.explain(ctx, t, &shakedown.Failure{Class: first.Class, Phase: first.Phase, Alert: first.Alert, Hint: first.Hint})
 	}
+}
+
+// explain returns the hint of a handshake that failed, the reason in it if the
+// server refused what was offered.
+func (b *bencher) explain(ctx context.Context, t shakedown.Target, failure *shakedown.Failure) string {
 	client, err := handshake.NewClient(&b.plan.Config)
 	if err != nil {
-		return // the load would not have begun
+		return failure.Hint // no handshake was begun
 	}
-	first := &s.Failed[0]
-	refused := &shakedown.Failure{Class: first.Class, Phase: first.Phase, Alert: first.Alert}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	if f := handshake.Explain(ctx, client, refused, dialer(t, addresses(t)[0])); f != nil {
-		first.Hint = advice(f)
+	if f := handshake.Explain(ctx, client, failure, dialer(t, addresses(t)[0])); f != nil {
+		return advice(f)
 	}
+	return failure.Hint
 }
 
 // explain says of a trace that the server refused what the offer lacked.

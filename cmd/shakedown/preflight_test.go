@@ -49,6 +49,8 @@ func TestOfferWithoutCurve(t *testing.T) {
 				{"bench, RSA", append(bench, "--version", "1.2", "--group", "x25519", rsa), exitDone, ""},
 				{"bench, wrong suite", append(bench, "--suite", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", rsa), exitFailed,
 					"hint: the server's certificate is RSA-2048, and none of the cipher suites offered is for such a key: add --suite "},
+				{"bench, wrong suite for a ticket", append(bench, "--mode", "ticket", "--suite", "TLS_RSA_WITH_AES_128_GCM_SHA256", ecdsa), exitFailed,
+					"hint: the server's certificate is ECDSA-P256, and none of the cipher suites offered is for such a key: add --suite "},
 				{"trace", append(trace, "--version", "1.2", "--group", "x25519", ecdsa), exitFailed, curve},
 				{"trace, ticket", append(trace, "--mode", "ticket", "--group", "x25519", ecdsa), exitFailed, curve},
 				{"trace, RSA", append(trace, "--version", "1.2", "--group", "x25519", rsa), exitDone, ""},
