@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -182,49 +181,44 @@ func TestBalancer(t *testing.T) {
 	}
 }
 
-// TestApache: mod_ssl with a session cache that its processes share, and without.
+// TestApache: mod_ssl with and without a session cache that its workers share, and
+// with and without tickets. What is claimed is what it logged.
 func TestApache(t *testing.T) {
 	t.Parallel()
-	modules := "/usr/lib/apache2/modules"
-	if _, err := os.Stat(filepath.Join(modules, "mod_ssl.so")); errors.Is(err, os.ErrNotExist) {
-		t.Skip("Apache with mod_ssl is needed: install apache2-bin")
-	}
-	base := startServer(t, server.Embedded{}, server.Spec{})
-	files, err := base.Certificates[0].Write(t.TempDir(), "apache")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct {
-		name, lines string
-		states      map[string]State
+		name   string
+		spec   server.Spec
+		states map[string]State
+		there  []string
 	}{
-		{"shared cache", "SSLSessionCache shmcb:%s/cache(512000)\nSSLSessionTickets off\n",
-			map[string]State{MechanismPSK: StateAccepted, MechanismTicket: StateNoneSent, MechanismSessionID: StateAccepted}},
-		{"tickets", "SSLSessionCache none\n# in %s\n",
-			map[string]State{MechanismPSK: StateAccepted, MechanismTicket: StateAccepted, MechanismSessionID: StateNoneSent}},
+		{"cache and tickets", server.Spec{Cache: server.CacheShared},
+			map[string]State{MechanismPSK: StateAccepted, MechanismTicket: StateAccepted, MechanismSessionID: StateAccepted}, nil},
+		{"cache", server.Spec{Cache: server.CacheShared, Tickets: server.TicketsOff},
+			map[string]State{MechanismPSK: StateAccepted, MechanismTicket: StateNoneSent, MechanismSessionID: StateAccepted}, []string{"stateful-tickets"}},
+		{"tickets", server.Spec{Cache: server.CacheOff},
+			map[string]State{MechanismPSK: StateAccepted, MechanismTicket: StateAccepted, MechanismSessionID: StateNoneSent}, nil},
+		// Tickets that name sessions which nobody keeps.
+		{"neither", server.Spec{Cache: server.CacheOff, Tickets: server.TicketsOff},
+			map[string]State{MechanismPSK: StateRefused, MechanismTicket: StateNoneSent, MechanismSessionID: StateNoneSent}, []string{"no-resumption"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			where, dir := freePort(t), t.TempDir()
-			conf := fmt.Sprintf("ServerRoot %s\nListen %s\nPidFile %s/pid\nMutex posixsem\nErrorLog %s/error.log\nServerName %s\nDocumentRoot %s\n", dir, where, dir, dir, base.Name, dir)
-			for _, m := range []string{"mpm_event", "authz_core", "socache_shmcb", "ssl"} {
-				if _, err := os.Stat(filepath.Join(modules, "mod_"+m+".so")); err == nil {
-					conf += fmt.Sprintf("LoadModule %s_module %s/mod_%s.so\n", m, modules, m)
-				}
-			}
-			conf += fmt.Sprintf(test.lines, dir) + fmt.Sprintf("SSLEngine on\nSSLCertificateFile %s\nSSLCertificateKeyFile %s\n", files.Chain, files.Key)
-			// Root's own directories are not for the user that the children become.
-			if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			program(t, where, "apache2-bin", "apache2", "-DFOREGROUND", "-f", write(t, "apache.conf", "%s", conf))
-			r := run(t, Plan{Targets: []Target{at(base, where.Port(), where.Addr())}, Roots: base.Roots})
+			test.spec.Workers = 2
+			s := startServer(t, server.Apache{}, test.spec)
+			r := check(t, Plan{}, s)
 			o := &r.Targets[0].Observation
 			expect(t, o, map[string]shakedown.Verdict{"reach": shakedown.Yes, "http": shakedown.Yes, "tls13": shakedown.Yes, "tls12": shakedown.Yes})
 			for m, want := range test.states {
 				expectState(t, o, m, want)
 			}
-			expectFindings(t, r.Targets[0].Findings, nil, []string{"state-per-worker", "no-resumption"})
+			not := []string{"state-per-worker"}
+			if test.there == nil || test.there[0] != "no-resumption" {
+				not = append(not, "no-resumption")
+			}
+			expectFindings(t, r.Targets[0].Findings, test.there, not)
+			if c := accounts(t, s, r); c.Resumed != int64(resumedIn(o)) {
+				t.Errorf("%d resumed handshakes are claimed, Apache logged %d", resumedIn(o), c.Resumed)
+			}
 		})
 	}
 }
