@@ -106,6 +106,9 @@ type monitor struct {
 	server      *host.Watch
 	serverUse   host.Usage
 	serverErr   error
+	hardware    *host.HardwareWatch
+	counted     host.Hardware
+	hardwareErr error
 	memory      host.Memory
 	serverCost  []float64 // ns of CPU per handshake, by second
 	linkBefore  *link.Stats
@@ -169,6 +172,9 @@ func (m *monitor) begin() {
 	var err error
 	if len(m.job.plan.ServerPIDs) > 0 {
 		m.server, m.serverErr = host.Start(m.job.plan.ServerPIDs...)
+		if m.serverErr == nil {
+			m.hardware, m.hardwareErr = host.StartHardware(m.server.PIDs()...)
+		}
 	} else {
 		m.serverErr = errors.New("no process of the server is known on this machine")
 	}
@@ -196,6 +202,10 @@ func (m *monitor) finish() {
 			m.serverErr = errors.New("the server's processes ended during the run")
 		}
 		m.memory, _ = m.server.Memory()
+	}
+	if m.hardware != nil {
+		m.counted, m.hardwareErr = m.hardware.Read()
+		m.hardware.Close()
 	}
 	if m.cpuSeen {
 		if now, err := host.ReadCPUTimes(); err == nil {
@@ -333,6 +343,12 @@ func (m *monitor) summary(t *tally, priming Priming) *Summary {
 		s.Server = &ServerUse{
 			PIDs: m.server.PIDs(), CPU: m.serverUse.CPU, PerHandshake: per(m.serverUse.CPU, ended),
 			Series: append([]float64{}, m.serverCost...), PerSecond: stats.Median(m.serverCost), Memory: m.memory, Processes: m.serverUse.Processes, Cores: runtime.NumCPU(),
+		}
+		if m.hardwareErr != nil {
+			s.Server.HardwareNotSeen = m.hardwareErr.Error()
+		} else {
+			each := m.counted.Per(ended)
+			s.Server.Hardware = &each
 		}
 		if wall > 0 {
 			s.Server.Busy = m.serverUse.CPU.Seconds() / wall.Seconds()

@@ -135,6 +135,9 @@ type ServerUse struct {
 	waited    float64        // cores' worth of time in which it was ready and had no core
 	Cores     int            `json:"cores"` // that they may run on
 	Memory    host.Memory    `json:"memory"`
+	// Hardware is what the processor counted per handshake, where it counts.
+	Hardware        *host.Hardware `json:"hardware_per_handshake"`
+	HardwareNotSeen string         `json:"hardware_not_seen,omitempty"`
 }
 
 // LinkUse is what an emulated network did.

@@ -136,6 +136,14 @@ func (b *Bench) writeSummary(t *strings.Builder, s Style) {
 			rows.add("", nanoseconds(v.PerSecond.Median), "by second: "+interval(v.PerSecond, "second", nanoseconds))
 		}
 		rows.add("", fmt.Sprintf("%.2f cores", v.Busy), fmt.Sprintf("in use by %s; %s MB of memory (PSS)", count(v.Processes, "process"), significant(float64(v.Memory.PSS)/1e6)))
+		if h := v.Hardware; h != nil {
+			where := ""
+			if h.UserOnly {
+				where = ", without the kernel's part"
+			}
+			rows.add("", number(int64(h.Instructions)), fmt.Sprintf("instructions per handshake in %s cycles; %s cache misses, %s branch misses%s",
+				number(int64(h.Cycles)), number(int64(h.CacheMisses)), number(int64(h.BranchMisses)), where))
+		}
 	} else {
 		rows.add("server CPU", "not seen", m.ServerNotSeen)
 	}
