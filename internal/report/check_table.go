@@ -96,16 +96,10 @@ func (c *Check) overview() (head []string, rows [][]string) {
 	for i := range c.Targets {
 		t := &c.Targets[i]
 		o := &t.Observation
-		errors, warnings := 0, 0
-		for _, f := range t.Findings {
-			switch f.Severity {
-			case shakedown.SeverityError:
-				errors++
-			case shakedown.SeverityWarning:
-				warnings++
-			}
+		row := []string{c.label(t), number(severe(t.Findings, shakedown.SeverityError)), number(severe(t.Findings, shakedown.SeverityWarning)), "-", "-", "-", "-", "-", "-"}
+		if !t.Reached() {
+			row[1], row[2], row[3] = "-", "-", "not answered"
 		}
-		row := []string{c.label(t), number(errors), number(warnings), "-", "-", "-", "-", "-", "-"}
 		if u := o.Usual; u != nil {
 			row[3] = strings.TrimPrefix(u.Version.String(), "TLS ") + " " + u.Certificate
 			row[4], row[5], row[6] = share(o, check.MechanismPSK), share(o, check.MechanismTicket), share(o, check.MechanismSessionID)

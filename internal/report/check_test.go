@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,9 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"shakedown"
+	"shakedown/internal/check"
 )
 
 // aCheck reads the report of a run that was really made, of three servers.
@@ -92,6 +95,38 @@ func TestCheckTextFits(t *testing.T) {
 	}
 	if n := strings.Count(got, "    seen: "); n != inFull {
 		t.Errorf("%d findings have their evidence, want %d", n, inFull)
+	}
+}
+
+// TestCheckTextFleet: those that are alike stand together, and the worst first.
+func TestCheckTextFleet(t *testing.T) {
+	c := aCheck(t)
+	twin, silent := c.Targets[1], check.TargetReport{Target: c.Targets[1].Target, Connections: 2}
+	twin.Address, silent.Address = netip.MustParseAddrPort("127.0.0.2:443"), netip.MustParseAddrPort("127.0.0.3:443")
+	silent.Target.Host = "127.0.0.3"
+	silent.Observation.Answers = []shakedown.Answer{{ID: "reach", Verdict: shakedown.Inconclusive, Evidence: "the connection was refused"}}
+	c.Targets = append(c.Targets, twin, silent)
+	c.Findings, c.Groups, c.Breaches, c.Policy = nil, nil, nil, ""
+	got := text(t, c)
+	var heads []string
+	for _, m := range regexp.MustCompile(`(?m)^(127[^:]+:\d+).*: (.*)$`).FindAllStringSubmatch(got, -1) {
+		heads = append(heads, m[1]+" "+m[2])
+	}
+	want := []string{
+		"127.0.0.3:443 not answered, 2 connections", "127.0.0.1:36391 1 error, 2 notes, 93 connections",
+		"127.0.0.1:45411 3 warnings, 5 notes, 92 connections", "127.0.0.1:45149 1 warning, 5 notes, 95 connections",
+	}
+	if diff := cmp.Diff(want, heads); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, want := range []string{"and 1 other alike: 1 warning", "\n  alike: 127.0.0.2:443\n", "127.0.0.3:443         -      -  not answered"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	c.Verbose = true
+	if got := text(t, c); strings.Contains(got, "alike") || strings.Count(got, "\n  answers\n") != 4 {
+		t.Errorf("not all have all:\n%s", got)
 	}
 }
 

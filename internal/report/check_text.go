@@ -14,16 +14,17 @@ import (
 
 // WriteText writes what concerns all addresses, then address by address the
 // findings, the worst of them first, and what was seen. Unless all is asked for it
-// is made to fit a screen: several addresses with their findings alone, for they
-// stand side by side before.
+// is made to fit a screen: several addresses with their findings alone, the worst
+// address first and those that are alike together, for they stand side by side
+// before.
 func (c *Check) WriteText(w io.Writer, s Style) error {
 	var b strings.Builder
 	c.writeFleet(&b, s)
-	for i := range c.Targets {
+	for _, alike := range c.inGroups() {
 		if len(c.Targets) > 1 {
 			b.WriteString("\n")
 		}
-		c.writeTarget(&b, s, &c.Targets[i])
+		c.writeTarget(&b, s, alike[0], alike[1:])
 	}
 	c.writeChanges(&b, s)
 	c.writePolicy(&b, s)
@@ -35,10 +36,78 @@ func (c *Check) WriteText(w io.Writer, s Style) error {
 	return err
 }
 
-func (c *Check) writeTarget(b *strings.Builder, s Style, t *check.TargetReport) {
-	fmt.Fprintf(b, "%s: %s, %s\n", s.Bold(targetName(t)), tallyFindings(t.Findings), count(t.Connections, "connection"))
+// inGroups returns the targets in the order in which they are written. Unless all
+// is asked for, those that have the same findings make one group.
+func (c *Check) inGroups() [][]*check.TargetReport {
+	var groups [][]*check.TargetReport
+	for i := range c.Targets {
+		t := &c.Targets[i]
+		at := -1
+		if !c.Verbose {
+			at = slices.IndexFunc(groups, func(g []*check.TargetReport) bool { return alike(g[0], t) })
+		}
+		if at < 0 {
+			groups = append(groups, nil)
+			at = len(groups) - 1
+		}
+		groups[at] = append(groups[at], t)
+	}
+	if !c.Verbose {
+		slices.SortStableFunc(groups, func(a, b []*check.TargetReport) int { return slices.Compare(badness(b[0]), badness(a[0])) })
+	}
+	return groups
+}
+
+// alike reports whether two addresses have the same findings.
+func alike(a, b *check.TargetReport) bool {
+	if !a.Reached() || !b.Reached() {
+		return a.Reached() == b.Reached() && answer(&a.Observation, "reach").Evidence == answer(&b.Observation, "reach").Evidence
+	}
+	return slices.EqualFunc(a.Findings, b.Findings, func(x, y shakedown.Finding) bool {
+		return x.ID == y.ID && x.Severity == y.Severity && x.Title == y.Title
+	})
+}
+
+// badness orders addresses: whether there is no answer, and how many errors and
+// warnings there are.
+func badness(t *check.TargetReport) []int {
+	silent := 0
 	if !t.Reached() {
-		b.WriteString(s.Bad(wrap("  not answered: ", answer(&t.Observation, "reach").Evidence)))
+		silent = 1
+	}
+	return []int{silent, severe(t.Findings, shakedown.SeverityError), severe(t.Findings, shakedown.SeverityWarning)}
+}
+
+func severe(list []shakedown.Finding, s shakedown.Severity) int {
+	n := 0
+	for _, f := range list {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// writeTarget writes an address, and names others that have the same findings.
+func (c *Check) writeTarget(b *strings.Builder, s Style, t *check.TargetReport, others []*check.TargetReport) {
+	name := s.Bold(targetName(t))
+	if len(others) > 0 {
+		name += " and " + count(len(others), "other") + " alike"
+	}
+	tally := tallyFindings(t.Findings)
+	if !t.Reached() {
+		tally = "not answered"
+	}
+	fmt.Fprintf(b, "%s: %s, %s\n", name, tally, count(t.Connections, "connection"))
+	if len(others) > 0 {
+		var names []string
+		for _, o := range others {
+			names = append(names, c.label(o))
+		}
+		b.WriteString(wrap("  alike: ", strings.Join(names, ", ")))
+	}
+	if !t.Reached() {
+		b.WriteString(s.Bad(strings.TrimRight(wrap("  not answered: ", answer(&t.Observation, "reach").Evidence), "\n")) + "\n")
 		return
 	}
 	c.writeFindings(b, s, t.Findings)
@@ -104,12 +173,7 @@ func tallyFindings(list []shakedown.Finding) string {
 		severity shakedown.Severity
 		word     string
 	}{{shakedown.SeverityError, "error"}, {shakedown.SeverityWarning, "warning"}, {shakedown.SeverityInfo, "note"}} {
-		n := 0
-		for _, f := range list {
-			if f.Severity == k.severity {
-				n++
-			}
-		}
+		n := severe(list, k.severity)
 		if n > 0 {
 			parts = append(parts, count(n, k.word))
 		}
@@ -152,11 +216,11 @@ func writeFindingTitle(b *strings.Builder, s Style, f shakedown.Finding) {
 	if f.Severity == shakedown.SeverityInfo {
 		word = "note"
 	}
-	text := wrap("  "+word+": ", f.Title)
+	text := strings.TrimRight(wrap("  "+word+": ", f.Title), "\n")
 	if f.Severity == shakedown.SeverityError {
 		text = s.Bad(text)
 	}
-	b.WriteString(text)
+	b.WriteString(text + "\n")
 }
 
 // writeFinding writes a finding, its evidence and its cost in so many lines each.
