@@ -272,8 +272,19 @@ func apacheConfig(m *material, addr netip.AddrPort) (string, error) {
 func apacheTLS(m *material, line func(string, ...any)) error {
 	s := m.spec
 	line("SSLEngine on")
-	for _, f := range m.files {
-		line("SSLCertificateFile %q", f.Chain)
+	for i, f := range m.files {
+		chain := f.Chain
+		if i == 0 && s.DHBits > 0 {
+			// It reads DH parameters from the first certificate's file.
+			dh, err := m.dhFile()
+			if err != nil {
+				return err
+			}
+			if chain, err = joinFiles(filepath.Join(m.dir, "certificate.pem"), chain, dh); err != nil {
+				return err
+			}
+		}
+		line("SSLCertificateFile %q", chain)
 		line("SSLCertificateKeyFile %q", f.Key)
 	}
 	versions := "-all"
@@ -305,13 +316,6 @@ func apacheTLS(m *material, line func(string, ...any)) error {
 	}
 	if s.PreferServer {
 		line("SSLHonorCipherOrder on")
-	}
-	if s.DHBits > 0 {
-		file, err := m.dhFile()
-		if err != nil {
-			return err
-		}
-		line("SSLOpenSSLConfCmd DHParameters %q", file)
 	}
 	if s.Tickets == TicketsOff {
 		line("SSLSessionTickets off")

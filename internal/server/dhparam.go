@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
 )
 
@@ -20,6 +21,20 @@ func (m *material) dhFile() (string, error) {
 	}
 	file := filepath.Join(m.dir, "dh.pem")
 	return file, writePrivate(file, pem.EncodeToMemory(&pem.Block{Type: "DH PARAMETERS", Bytes: der}))
+}
+
+// joinFiles writes the contents of others, one after another, to file and
+// returns its name.
+func joinFiles(file string, others ...string) (string, error) {
+	var all []byte
+	for _, other := range others {
+		text, err := os.ReadFile(other)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, text...)
+	}
+	return file, writePrivate(file, all)
 }
 
 // dhPrime returns a safe prime of that many bits: of RFC 7919, appendix A, or

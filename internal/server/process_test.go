@@ -90,6 +90,8 @@ func TestServersOwnWords(t *testing.T) {
 	}{
 		{Nginx{}, Spec{Tickets: TicketsKeyFile, TicketKeys: []string{os.Args[0]}}, "must be 48 or 80 bytes"},
 		{HAProxy{}, Spec{Groups: []shakedown.Group{shakedown.SecP384r1MLKEM1024}}, "curves"},
+		{Apache{}, Spec{Tickets: TicketsKeyFile, TicketKeys: []string{os.Args[0]}}, "mod_ssl's keys have 48 bytes"},
+		{Apache{}, Spec{Groups: []shakedown.Group{shakedown.SecP384r1MLKEM1024}}, "Groups"},
 		{OpenSSL{}, Spec{Groups: []shakedown.Group{shakedown.SecP384r1MLKEM1024}}, "SecP384r1MLKEM1024"},
 		{Embedded{}, Spec{Tickets: TicketsKeyFile, TicketKeys: []string{os.Args[0]}}, "not 48 or 80"},
 		{drivers()["embedded process"], Spec{Tickets: TicketsKeyFile, TicketKeys: []string{os.Args[0]}}, "not 48 or 80"},

@@ -154,6 +154,8 @@ func TestWorkersShareSessions(t *testing.T) {
 		{"nginx", Spec{Reuseport: true, Tickets: TicketsOff, Cache: CacheShared, Versions: []shakedown.Version{shakedown.TLS13}}, true},
 		{"nginx", Spec{Reuseport: true}, true},
 		{"haproxy", Spec{Reuseport: true}, true},
+		{"apache", Spec{Versions: []shakedown.Version{shakedown.TLS12}}, true},
+		{"apache", Spec{Tickets: TicketsOff, Cache: CacheShared, Versions: []shakedown.Version{shakedown.TLS13}}, true},
 	} {
 		test.spec.Workers, test.spec.PKI, test.spec.Certificates = workers, pki, []KeyKind{P256}
 		t.Run(fmt.Sprintf("%s %v %v", test.driver, test.spec.Tickets, test.spec.Cache), func(t *testing.T) {

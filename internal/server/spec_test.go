@@ -107,6 +107,13 @@ func TestDriversRefuse(t *testing.T) {
 		{"haproxy", Spec{Cache: CacheBuiltin}, "not builtin"},
 		{"gnutls", Spec{Groups: []shakedown.Group{shakedown.X25519MLKEM768}}, "no group X25519MLKEM768"},
 		{"nss", Spec{Certificates: []KeyKind{Ed25519}}, "kind ed25519"},
+		{"apache", Spec{EarlyData: true}, "no early data"},
+		{"apache", Spec{Tickets: TicketsPerWorker}, "always share their ticket keys"},
+		{"apache", Spec{Tickets: TicketsKeyFile, TicketKeys: []string{"a", "b"}}, "one ticket key"},
+		{"apache", Spec{Stapling: StaplingFile}, "does not read them from files"},
+		{"apache", Spec{Cache: CacheBuiltin}, "not builtin"},
+		{"apache", Spec{ALPN: []string{"h2"}}, "[h2] alone"},
+		{"apache", Spec{Body: 20000}, "8000 bytes at most"},
 	} {
 		d, err := DriverByName(test.driver)
 		if err != nil {

@@ -149,27 +149,18 @@ func stunnelConfig(m *material, addr netip.AddrPort, web net.Addr) (string, erro
 	line("accept = %s", addr)
 	line("connect = %s", web)
 	line("TIMEOUTclose = 0")
-	chain, err := os.ReadFile(m.files[0].Chain)
-	if err != nil {
-		return "", err
-	}
+	chain := m.files[0].Chain
 	if s.DHBits > 0 {
 		// It reads DH parameters from the certificate's file.
-		file, err := m.dhFile()
+		dh, err := m.dhFile()
 		if err != nil {
 			return "", err
 		}
-		parameters, err := os.ReadFile(file)
-		if err != nil {
+		if chain, err = joinFiles(filepath.Join(m.dir, "certificate.pem"), chain, dh); err != nil {
 			return "", err
 		}
-		chain = append(chain, parameters...)
 	}
-	own := filepath.Join(m.dir, "certificate.pem")
-	if err := writePrivate(own, chain); err != nil {
-		return "", err
-	}
-	line("cert = %s", own)
+	line("cert = %s", chain)
 	line("key = %s", m.files[0].Key)
 	low, high := versionRange(s)
 	line("sslVersionMin = %s", strings.TrimSuffix(opensslVersion(low), ".0"))
