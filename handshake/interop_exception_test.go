@@ -18,16 +18,16 @@ var exceptions = []struct {
 	reason  string
 }{
 	{"embedded", "", `psk, psk_ke`, "crypto/tls resumes by psk_dhe_ke alone"},
-	{"nginx openssl haproxy stunnel", "", `psk, psk_ke`, "OpenSSL takes psk_ke only with SSL_OP_ALLOW_NO_DHE_KEX, which is not its default (TestPSKOnly sets it)"},
+	{"nginx openssl haproxy stunnel apache", "", `psk, psk_ke`, "OpenSSL takes psk_ke only with SSL_OP_ALLOW_NO_DHE_KEX, which is not its default (TestPSKOnly sets it)"},
 	{"gnutls", "", `psk, psk_ke`, "GnuTLS gives no ticket to a client that offers psk_ke alone"},
 	{"nss", "", `psk, psk_ke`, "NSS resumes by psk_dhe_ke alone"},
-	{"nginx openssl haproxy stunnel", "OpenSSL 3.0", `MLKEM`, "OpenSSL before 3.5 has no hybrid groups"},
-	{"nginx openssl haproxy stunnel", "", `record_size_limit`, "OpenSSL does not know record_size_limit"},
+	{"nginx openssl haproxy stunnel apache", "OpenSSL 3.0", `MLKEM`, "OpenSSL before 3.5 has no hybrid groups"},
+	{"nginx openssl haproxy stunnel apache", "", `record_size_limit`, "OpenSSL does not know record_size_limit"},
 	{"embedded", "", `record_size_limit|max_fragment_length`, "crypto/tls knows neither max_fragment_length nor record_size_limit"},
 	{"nss", "", `max_fragment_length`, "NSS does not know max_fragment_length"},
 	{"gnutls", "", `TLS 1.2 max_fragment_length 512`, "GnuTLS 3.7 sends application data beyond the limit in TLS 1.2, which OpenSSL's client refuses too"},
 	{"gnutls", "", `HelloRetryRequest, early data rejected`, "GnuTLS 3.7 does not skip early data behind a HelloRetryRequest: it sends bad_record_mac, to OpenSSL's client too"},
-	{"nginx openssl haproxy stunnel gnutls nss", "", `TLS 1.3 no tickets asked for`, "it sends tickets to clients without psk_key_exchange_modes too, though none could use them"},
+	{"nginx openssl haproxy stunnel apache gnutls nss", "", `TLS 1.3 no tickets asked for`, "it sends tickets to clients without psk_key_exchange_modes too, though none could use them"},
 	{"embedded nss", "", `encrypt_then_mac`, "it does not know encrypt_then_mac"},
 	{"haproxy", "2.6", `/rsa_pss_rsae_`, "with two certificates, haproxy takes a client that offers RSA-PSS alone for one without RSA"},
 	{"nss", "", `CCM`, "NSS has no AES-CCM suites"},
@@ -72,6 +72,8 @@ func serverVersion(driver string) string {
 		return ask(`nginx/\S+`, "nginx", "-v") + ", " + openssl
 	case "haproxy":
 		return ask(`version \S+`, "haproxy", "-v") + ", " + openssl
+	case "apache":
+		return ask(`Apache/\S+`, "apache2", "-v") + ", " + openssl
 	case "openssl":
 		return openssl
 	case "gnutls":

@@ -131,6 +131,11 @@ func (m *matrix) start(spec server.Spec) (*counted, error) {
 // compareCounts ends the servers and compares what they counted with what was
 // done.
 func (m *matrix) compareCounts(t *testing.T) {
+	var all sync.WaitGroup // some take a second to end
+	for _, s := range m.servers {
+		all.Go(func() { s.Stop() }) //nolint:errcheck // the error is asked for again below
+	}
+	all.Wait()
 	compared := 0
 	for spec, s := range m.servers {
 		if err := s.Stop(); err != nil {
