@@ -40,7 +40,7 @@ func (a Apache) Available() error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(apacheModules, "mod_ssl.so")); err != nil {
-		return fmt.Errorf("Apache's mod_ssl is not where Debian puts it (apt install apache2-bin): %w", err)
+		return fmt.Errorf("mod_ssl is not where Debian puts it (apt install apache2-bin): %w", err)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (Apache) Can(s Spec) error {
 	case s.Reuseport:
 		return errors.New("Apache divides its listening sockets by cores (ListenCoresBucketsRatio), not by workers")
 	case s.Tickets == TicketsPerWorker:
-		return errors.New("Apache's workers always share their ticket keys: OpenSSL makes them before the workers are born")
+		return errors.New("the workers of Apache always share their ticket keys: OpenSSL makes them before the workers are born")
 	case len(s.TicketKeys) > 1:
 		return errors.New("mod_ssl has one ticket key, and none that only decrypts")
 	case s.Cache == CacheBuiltin:
