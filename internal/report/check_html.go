@@ -145,6 +145,7 @@ func (c *Check) aTarget(t *check.TargetReport) aTarget {
 	o := &t.Observation
 	a := aTarget{Name: targetName(t), Tally: tallyFindings(t.Findings) + ", " + count(t.Connections, "connection"), Reached: t.Reached(), Answers: o.Answers}
 	if !a.Reached {
+		a.Tally = "not answered, " + count(t.Connections, "connection")
 		a.Unanswered = answer(o, "reach").Evidence
 		return a
 	}
