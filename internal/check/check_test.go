@@ -385,3 +385,25 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestSomeQuestions puts a few questions alone, with what they need: nothing else
+// is asked, and no finding is drawn.
+func TestSomeQuestions(t *testing.T) {
+	s := startServer(t, server.Nginx{}, server.Spec{Workers: 4, Cache: server.CacheBuiltin, Tickets: server.TicketsOff})
+	r := run(t, Plan{Targets: []Target{targetOf(s)}, Questions: []string{"resume-session-id"}})
+	o := &r.Targets[0].Observation
+	var asked []string
+	for _, a := range o.Answers {
+		asked = append(asked, a.ID)
+	}
+	if want := []string{"tls12", "resume-session-id"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	expectState(t, o, MechanismSessionID, StatePerWorker)
+	if n := len(r.Findings) + len(r.Targets[0].Findings); n > 0 {
+		t.Errorf("%d findings from part of the answers", n)
+	}
+	if _, err := Run(t.Context(), Plan{Targets: []Target{targetOf(s)}, Questions: []string{"resume-sessions"}}); err == nil {
+		t.Error("a question that there is not was put")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"shakedown"
@@ -22,6 +23,9 @@ const (
 // Plan says whom to ask, and how hard.
 type Plan struct {
 	Targets []Target
+	// Questions are the IDs of those to put, with what they need; none means all.
+	// Some answers are not the whole picture, and no findings are drawn from them.
+	Questions []string
 	// MaxConnections bounds the connections to each address; 0 means
 	// DefaultMaxConnections. With few, questions stay open and are said to.
 	MaxConnections int
@@ -91,6 +95,11 @@ func (p *Plan) validate() error {
 			if _, err := starttls.New(t.StartTLS, t.ServerName); err != nil {
 				return fmt.Errorf("target %s: %w", t.Target, err)
 			}
+		}
+	}
+	for _, id := range p.Questions {
+		if !slices.ContainsFunc(Questions(), func(q Question) bool { return q.ID == id }) {
+			return fmt.Errorf("there is no question %q", id)
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"slices"
 
 	"shakedown"
 )
@@ -66,7 +67,7 @@ const Done = "done"
 // askAll puts every question, and records each answer. A question whose needs
 // are not met is answered by what is missing.
 func (p *prober) askAll(ctx context.Context) {
-	for _, q := range Questions() {
+	for _, q := range chosen(p.plan.Questions) {
 		p.plan.Progress(p.address, q.ID)
 		var a shakedown.Answer
 		n := p.counted(func() { a = p.put(ctx, q) })
@@ -75,6 +76,27 @@ func (p *prober) askAll(ctx context.Context) {
 	}
 	p.narrow(ctx)
 	p.plan.Progress(p.address, Done)
+}
+
+// chosen returns the questions with these IDs and those that they need, in the
+// order of [Questions]; all for no ID.
+func chosen(ids []string) []Question {
+	all := Questions()
+	if len(ids) == 0 {
+		return all
+	}
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	for _, q := range slices.Backward(all) { // needs come before what needs them
+		if wanted[q.ID] {
+			for _, id := range q.Needs {
+				wanted[id] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(q Question) bool { return !wanted[q.ID] })
 }
 
 func (p *prober) put(ctx context.Context, q Question) shakedown.Answer {

@@ -101,7 +101,10 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 		p.describeCertificates(time.Now())
 		plan.KeyNames.note(p)
 		p.seen.fill()
-		t := TargetReport{Target: p.target.Target, Address: p.address, Connections: p.made, Observation: *p.seen, Findings: p.findings(time.Now())}
+		t := TargetReport{Target: p.target.Target, Address: p.address, Connections: p.made, Observation: *p.seen, Findings: []shakedown.Finding{}}
+		if len(plan.Questions) == 0 {
+			t.Findings = p.findings(time.Now())
+		}
 		r.Connections += p.made
 		r.Targets = append(r.Targets, t)
 	}
@@ -110,7 +113,10 @@ func Run(ctx context.Context, plan Plan) (*Report, error) {
 	list(&r.Replays)
 	list(&r.Breaches)
 	list(&r.Changes)
-	r.Findings = fleetFindings(r)
+	list(&r.Findings)
+	if len(plan.Questions) == 0 {
+		r.Findings = fleetFindings(r)
+	}
 	if plan.Policy != nil {
 		r.Policy, r.Breaches = plan.Policy.Name, plan.Policy.judge(r)
 	}

@@ -113,7 +113,9 @@ func (o *CellOutcome) figures(turns []*Measurement) {
 		o.AskedCA += m.AskedCA
 		o.LimitedBy[s.Limit.By]++
 		o.Evidence = s.Limit.Evidence
-		o.Confirmed = m.Confirmed.Evidence
+		if e := m.Confirmed.Evidence; len(e) > len(o.Confirmed) { // a cell is questioned once
+			o.Confirmed = e
+		}
 		o.Sent, o.Received = m.Confirmed.Sent, m.Confirmed.Received
 	}
 	o.ServerCPU, o.Rate, o.P50, o.P90, o.P99, o.P999 = stats.Median(values[ServerCPU]), stats.Median(values[Rate]), stats.Median(values[P50]),

@@ -11,7 +11,6 @@ import (
 
 	"shakedown"
 	"shakedown/handshake"
-	"shakedown/internal/load"
 	"shakedown/internal/server"
 )
 
@@ -40,20 +39,14 @@ func (c *Confirmation) wrong(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-// confirm asks a server whether it is what the cell says: its versions, suite,
-// group, certificate and staple, and whether sessions resume where they must and
-// do not where they must not.
+// confirm asks a server, before each turn, whether it is what the cell says: with
+// the load's own handshakes for its suite, group, certificate and staple, and for
+// sessions that resume where they must and do not where they must not.
 func confirm(ctx context.Context, c *Cell, s *server.Server) Confirmation {
 	var seen Confirmation
 	seen.full(ctx, c, s)
-	seen.versions(ctx, c, s)
-	for _, share := range c.plan.Mix {
-		if share.Mode.Resumes() {
-			seen.resumption(ctx, c, s, share.Mode)
-		}
-	}
-	if c.Spec.Tickets == server.TicketsOff && !slices.ContainsFunc(c.plan.Mix, resumes) {
-		seen.resumption(ctx, c, s, byTicket(c))
+	for _, m := range resumptionModes(c) {
+		seen.resumption(ctx, c, s, m)
 	}
 	return seen
 }
@@ -135,31 +128,6 @@ func chainName(k server.KeyKind) string {
 	}
 }
 
-// versions asks for each version alone, if the spec names any.
-func (c *Confirmation) versions(ctx context.Context, cell *Cell, s *server.Server) {
-	if len(cell.Spec.Versions) == 0 {
-		return
-	}
-	problems := len(c.Problems)
-	for _, v := range []shakedown.Version{shakedown.TLS12, shakedown.TLS13} {
-		cfg := handshake.Config{ServerName: s.Name, Versions: []shakedown.Version{v}, ProbeOnly: true}
-		if v == shakedown.TLS12 {
-			// Whatever suites it may have.
-			cfg.CipherSuites = append(slices.Clone(cell.plan.Config.CipherSuites), 0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA8, 0xCCA9, 0x009C, 0x009E)
-		}
-		_, err := probe(ctx, s, &cfg, 0)
-		switch wanted := slices.Contains(cell.Spec.Versions, v); {
-		case wanted && err != nil:
-			c.wrong("it does not speak %s: %v", v, err)
-		case !wanted && err == nil:
-			c.wrong("it speaks %s, which is not among its versions", v)
-		}
-	}
-	if len(c.Problems) == problems {
-		c.saw("of TLS 1.2 and 1.3 it speaks %v", cell.Spec.Versions)
-	}
-}
-
 // certainty says whether a session must resume.
 type certainty string
 
@@ -236,8 +204,6 @@ func (c *Confirmation) resumption(ctx context.Context, cell *Cell, s *server.Ser
 		c.Phases, c.Mode = r.Phases, r.Observed.Mode
 	}
 }
-
-func resumes(share load.Share) bool { return share.Mode.Resumes() }
 
 // byTicket is the mode of the highest version that the server has.
 func byTicket(c *Cell) shakedown.Mode {

@@ -86,6 +86,10 @@ func (r *runner) turn(ctx context.Context, c *Cell, round int) (*Measurement, er
 	}
 	defer s.Stop() //nolint:errcheck // how it ended does not change what was measured
 	m.Confirmed = confirm(alive, c, s)
+	if !r.questioned[c.ID] {
+		m.Confirmed.question(alive, c, s)
+		r.questioned[c.ID] = true
+	}
 	if p := m.Confirmed.Problems; len(p) > 0 {
 		return nil, fmt.Errorf("the server is not what the plan says: %s", p[0])
 	}

@@ -202,7 +202,7 @@ func TestOverride(t *testing.T) {
 	if p.Server != "embedded" || p.Rounds != 3 || p.Turn != time.Minute || p.Seed != 9 || p.Budget != 10*time.Minute {
 		t.Errorf("got %s, %d rounds of %s, seed %d, budget %s", p.Server, p.Rounds, p.Turn, p.Seed, p.Budget)
 	}
-	if err := p.Override(Overrides{Server: "apache"}); err == nil {
+	if err := p.Override(Overrides{Server: "caddy"}); err == nil {
 		t.Error("an unknown server was taken")
 	}
 }

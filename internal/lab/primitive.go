@@ -34,7 +34,7 @@ const (
 // measured here.
 func library(driver string) Library {
 	switch driver {
-	case "nginx", "openssl", "haproxy", "stunnel":
+	case "nginx", "openssl", "haproxy", "stunnel", "apache":
 		return openSSL
 	case "embedded":
 		return goLib

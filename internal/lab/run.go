@@ -44,7 +44,8 @@ type runner struct {
 	cells        []*Cell // those still measured
 	environment  host.Record
 	state        state
-	done         int // rounds
+	done         int             // rounds
+	questioned   map[string]bool // cells
 	begun        time.Time
 	goOperations map[string]func() error
 }
@@ -61,7 +62,7 @@ var ErrNothing = errors.New("no cell could be measured")
 // Record.Interrupted tells. The error says why nothing could be measured, or
 // that the directory could not be written.
 func Run(ctx context.Context, plan *Plan, o Options) (*Record, error) {
-	r := &runner{options: o, plan: plan, begun: time.Now()}
+	r := &runner{options: o, plan: plan, begun: time.Now(), questioned: map[string]bool{}}
 	var err error
 	if o.Resume {
 		err = r.resume(ctx)
